@@ -9,33 +9,10 @@
 
 static const char *const where[NEARNESS_COUNT] = {"on the node", "between nodes"};
 
-/* Everything that a trial of any transport needs. */
-struct question {
-    const struct transport_site *site;
-    const struct neighbourhood *neighbourhoods;
-    enum precision precision;
-    bool trusted;        /* requested by name */
-    bool transfer_alone; /* time it without packing */
-};
-
 /* Probe, verify and time one transport, for the neighbours of one nearness. */
-static enum status try_on(const struct question *question, const struct transport_site *site,
-                          const struct transport *transport, enum nearness nearness,
-                          struct halo_trial *trial)
-{
-    const struct neighbourhood *all = &question->neighbourhoods[nearness];
-    if (transport->gives_mpi_data) { /* before any rank passes device memory to MPI */
-        TRY(halo_probe(site->comm, site->backend, question->trusted, trial->why,
-                       sizeof trial->why));
-    }
-    return trial->why[0] != '\0' ? STATUS_OK
-                                 : trial_run(site, transport, all->channels, all->nchannels,
-                                             question->precision, question->transfer_alone, trial);
-}
-
-static enum status try_transport(const struct question *question, const struct transport *transport,
-                                 enum nearness nearness, struct choice *choice,
-                                 const struct halo_trial **result)
+static enum status try_transport(const struct trial_question *question,
+                                 const struct transport *transport, enum nearness nearness,
+                                 struct choice *choice, const struct halo_trial **result)
 {
     struct halo_trial *trial = &choice->trials[choice->ntrials++];
     *trial = (struct halo_trial){.transport = transport->name, .on_node = nearness == ON_NODE};
@@ -44,9 +21,12 @@ static enum status try_transport(const struct question *question, const struct t
     /* the next trial must not receive messages of one that failed */
     TRY_MPI(MPI_Comm_dup(question->site->comm, &comm));
     TRY_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-    struct transport_site site = *question->site;
-    site.comm = comm;
-    return try_on(question, &site, transport, nearness, trial);
+    if (transport->gives_mpi_data) { /* before any rank passes device memory to MPI */
+        TRY(halo_probe(comm, question->site->backend, question->trusted, trial->why,
+                       sizeof trial->why));
+    }
+    return trial->why[0] != '\0' ? STATUS_OK
+                                 : trial_run(question, comm, transport, nearness, trial);
 }
 
 /* ---- requested by name ----------------------------------------------------------------------- */
@@ -64,8 +44,9 @@ static enum status find_transport(const char *name, const struct transport **tra
     return fail(STATUS_INPUT, "there is no halo transport \"%s\"; choose one of: %s", name, names);
 }
 
-static enum status prove_wanted(const struct question *question, const struct transport *transport,
-                                enum nearness nearness, struct choice *choice)
+static enum status prove_wanted(const struct trial_question *question,
+                                const struct transport *transport, enum nearness nearness,
+                                struct choice *choice)
 {
     const struct halo_trial *trial;
     TRY(try_transport(question, transport, nearness, choice, &trial));
@@ -78,8 +59,8 @@ static enum status prove_wanted(const struct question *question, const struct tr
                                    transport->name, trial->why));
 }
 
-static enum status take_wanted(const struct question *question, const struct halo_options *options,
-                               struct choice *choice)
+static enum status take_wanted(const struct trial_question *question,
+                               const struct halo_options *options, struct choice *choice)
 {
     const struct transport *near;
     const struct transport *far;
@@ -152,7 +133,7 @@ static void warn_of_staging(const struct choice *choice, int first, enum nearnes
     }
 }
 
-static enum status take_fastest(const struct question *question, enum nearness nearness,
+static enum status take_fastest(const struct trial_question *question, enum nearness nearness,
                                 struct choice *choice)
 {
     const int first = choice->ntrials;
@@ -187,7 +168,7 @@ enum status choose_transports(const struct transport_site *site,
                               struct choice *choice)
 {
     const bool by_name = strcmp(options->transport, "auto") != 0;
-    const struct question question = {site, neighbourhoods, precision, by_name, false};
+    const struct trial_question question = {site, neighbourhoods, precision, by_name, false};
     *choice = (struct choice){.ntrials = 0};
     if (by_name) {
         return take_wanted(&question, options, choice);
@@ -215,7 +196,7 @@ enum status halo_time_pairs(MPI_Comm comm, const struct backend *backend, struct
     const struct transport_channel channel = {.peer = partner, .bytes = bytes};
     const struct neighbourhood pair = {.channels = {channel}, .nchannels = 1, .exists = true};
     const struct neighbourhood all[NEARNESS_COUNT] = {pair};
-    const struct question question = {&site, all, PRECISION_FLOAT64, trusted, true};
+    const struct trial_question question = {&site, all, PRECISION_FLOAT64, trusted, true};
     struct choice choice = {.ntrials = 0};
     const struct halo_trial *result;
     FAIL_IF(transport == NULL, fail(STATUS_INPUT, "there is no halo transport \"%s\"", name));

@@ -12,24 +12,6 @@ struct halo_trial {
     char why[384];  /* why it does not work */
 };
 
-/* Collective over site->comm. Send patterned messages through the channels: of a few bytes, and of
- * the real size but at least beyond the eager limits of MPI libraries. The receive buffers are
- * poisoned before, and every byte is compared. Sets trial->works, and trial->why if not, the same
- * on all ranks. If it works, sets trial->seconds: the median over a few exchanges of the slowest
- * rank's time from packing to the end of the queue. `transfer_alone`: without packing, where that
- * is a separate kernel. Fails only with STATUS_MPI, not agreed, when MPI itself fails. */
-enum status trial_run(const struct transport_site *site, const struct transport *transport,
-                      const struct transport_channel *channels, int nchannels,
-                      enum precision precision, bool transfer_alone, struct halo_trial *trial);
-
-struct halo_options {
-    const char *transport; /* "auto" or a name */
-    /* for tests: */
-    int node_ranks;       /* > 0: treat each group of this many consecutive ranks as a node */
-    const char *off_node; /* for neighbours on other nodes; NULL: `transport` for all */
-    bool unproved;        /* do not verify a transport requested by name */
-};
-
 enum nearness { ON_NODE, OFF_NODE, NEARNESS_COUNT };
 
 /* The channels of one rank to neighbours of one nearness; and whether any rank has some. */
@@ -37,6 +19,33 @@ struct neighbourhood {
     struct transport_channel channels[HALO_MESSAGES_MAX];
     int nchannels;
     bool exists;
+};
+
+/* Everything that a trial of any transport needs. */
+struct trial_question {
+    const struct transport_site *site;
+    const struct neighbourhood *neighbourhoods; /* [NEARNESS_COUNT] */
+    enum precision precision;
+    bool trusted;        /* requested by name: see halo_probe */
+    bool transfer_alone; /* time it without packing, where that is a separate kernel */
+};
+
+/* Collective over `comm`, a copy of the site's. Send patterned messages to the neighbours of one
+ * nearness: of a few bytes, and of the real size but at least beyond the eager limits of MPI
+ * libraries. The receive buffers are poisoned before, and every byte is compared. Sets
+ * trial->works, and trial->why if not, the same on all ranks. If it works, sets trial->seconds: the
+ * median over a few exchanges of the slowest rank's time from packing to the end of the queue.
+ * Fails only with STATUS_MPI, not agreed, when MPI itself fails. */
+enum status trial_run(const struct trial_question *question, MPI_Comm comm,
+                      const struct transport *transport, enum nearness nearness,
+                      struct halo_trial *trial);
+
+struct halo_options {
+    const char *transport; /* "auto" or a name */
+    /* for tests: */
+    int node_ranks;       /* > 0: treat each group of this many consecutive ranks as a node */
+    const char *off_node; /* for neighbours on other nodes; NULL: `transport` for all */
+    bool unproved;        /* do not verify a transport requested by name */
 };
 
 enum { TRIALS_MAX = 8 };

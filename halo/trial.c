@@ -16,20 +16,13 @@ enum {
     TIMES = 5,
 };
 
-/* A transport on trial, with its messages. */
-struct subject {
-    const struct transport_site *site;
-    const struct transport *transport;
-    const struct transport_channel *channels;
-    int nchannels;
-    enum precision precision;
-};
-
-/* A transport opened for a trial. The messages are contiguous in a field of one row, from which
- * they are packed like faces. */
+/* A transport on trial: the first members stay, the others are those of an opened one. The messages
+ * are contiguous in a field of one row, from which they are packed like faces. */
 struct rig {
+    const struct trial_question *question;
     struct transport_site site;
     const struct transport *transport;
+    const struct neighbourhood *messages;
     struct transport_state *state;
     struct transport_channel channels[HALO_MESSAGES_MAX];
     int nchannels;
@@ -38,7 +31,8 @@ struct rig {
     struct box box[HALO_MESSAGES_MAX]; /* cells of one message in the field */
     size_t at[HALO_MESSAGES_MAX];      /* offset of these cells in h_bytes */
     void *d_field;
-    char *h_bytes;  /* pinned */
+    void *h_bytes;  /* pinned */
+    int exchanges;  /* so far */
     bool is_packed; /* do not pack again */
 };
 
@@ -57,14 +51,15 @@ static void rig_close(struct rig *rig)
 }
 
 /* Lay out the messages, all of `bytes` bytes; 0: of their own sizes. */
-static size_t divide(struct rig *rig, const struct transport_channel *channels, size_t bytes,
-                     size_t cell_bytes)
+static size_t divide(struct rig *rig, size_t bytes)
 {
+    const size_t cell_bytes = precision_bytes(rig->question->precision);
     size_t used = 0;
+    rig->nchannels = rig->messages->nchannels;
     for (int n = 0; n < rig->nchannels; n++) {
         struct transport_channel *channel = &rig->channels[n];
-        *channel = channels[n];
-        channel->bytes = bytes > 0 ? bytes : channels[n].bytes;
+        *channel = rig->messages->channels[n];
+        channel->bytes = bytes > 0 ? bytes : channel->bytes;
         rig->at[n] = used;
         rig->box[n] = (struct box){.lo = {(int64_t)(used / cell_bytes), 0, 0},
                                    .hi = {(int64_t)((used + channel->bytes) / cell_bytes), 1, 1}};
@@ -73,52 +68,46 @@ static size_t divide(struct rig *rig, const struct transport_channel *channels, 
     return used;
 }
 
-static enum status allocate(struct rig *rig, size_t bytes, enum precision precision)
+static enum status allocate(struct rig *rig, size_t bytes)
 {
     static const int no_halo[AXIS_COUNT];
+    const enum precision precision = rig->question->precision;
     const int64_t cells[AXIS_COUNT] = {(int64_t)(bytes / precision_bytes(precision)), 1, 1};
     const struct runtime *runtime = rig->site.backend->runtime;
-    void *h_bytes = NULL;
     TRY(runtime->queue_create(rig->site.device, QUEUE_HIGH, &rig->queue));
     if (bytes == 0) {
         return STATUS_OK;
     }
     TRY(layout_create(cells, no_halo, precision, &rig->layout));
     TRY(runtime->memory_alloc(rig->site.device, layout_bytes(&rig->layout), &rig->d_field));
-    TRY(runtime->pinned_alloc(rig->site.device, bytes, &h_bytes));
-    rig->h_bytes = h_bytes;
-    return STATUS_OK;
+    return runtime->pinned_alloc(rig->site.device, bytes, &rig->h_bytes);
 }
 
-static enum status rig_open(const struct subject *subject, size_t bytes, struct rig *rig)
+static enum status rig_open(struct rig *rig, size_t bytes)
 {
-    const struct transport *transport = subject->transport;
-    const enum precision precision = subject->precision;
-    *rig = (struct rig){
-        .site = *subject->site, .transport = transport, .nchannels = subject->nchannels};
-    rig->site.limit_s = LIMIT_S;
-    const size_t used = divide(rig, subject->channels, bytes, precision_bytes(precision));
-    const enum status status = allocate(rig, used, precision);
+    const enum status status = allocate(rig, divide(rig, bytes));
     TRY(status_agree(rig->site.comm, status));
-    return status_agree(rig->site.comm,
-                        transport->open(&rig->site, rig->channels, rig->nchannels, &rig->state));
+    return status_agree(rig->site.comm, rig->transport->open(&rig->site, rig->channels,
+                                                             rig->nchannels, &rig->state));
 }
 
-static enum status exchange(struct rig *rig, int slot)
+/* *slot: the one it has used. */
+static enum status exchange(struct rig *rig, int *slot)
 {
     const struct backend *backend = rig->site.backend;
     void *d_send[HALO_MESSAGES_MAX];
+    *slot = rig->exchanges++ % TRANSPORT_SLOTS;
     for (int n = 0; n < rig->nchannels; n++) {
-        d_send[n] = rig->channels[n].d_send[slot];
+        d_send[n] = rig->channels[n].d_send[*slot];
     }
-    TRY(rig->transport->post(rig->state, slot));
+    TRY(rig->transport->post(rig->state, *slot));
     if (!rig->is_packed) {
         TRY(ENQUEUE(backend->operations, pack, rig->queue, .layout = rig->layout,
                     .d_field = rig->d_field, .boxes = rig->box, .d_buffers = d_send,
                     .nboxes = rig->nchannels));
     }
-    TRY(rig->transport->send(rig->state, rig->queue, slot));
-    TRY(rig->transport->finish(rig->state, rig->queue, slot));
+    TRY(rig->transport->send(rig->state, rig->queue, *slot));
+    TRY(rig->transport->finish(rig->state, rig->queue, *slot));
     return backend->runtime->queue_wait(rig->queue);
 }
 
@@ -167,7 +156,7 @@ static enum status prepare(struct rig *rig, int round)
     const int rank = comm_rank(rig->site.comm);
     for (int n = 0; n < rig->nchannels; n++) {
         const struct transport_channel *channel = &rig->channels[n];
-        char *bytes = rig->h_bytes + rig->at[n];
+        char *bytes = (char *)rig->h_bytes + rig->at[n];
         memset(bytes, POISON, channel->bytes);
         for (int slot = 0; slot < TRANSPORT_SLOTS; slot++) {
             TRY(runtime->copy_to_device(rig->queue, channel->d_recv[slot], bytes, channel->bytes));
@@ -177,7 +166,7 @@ static enum status prepare(struct rig *rig, int round)
     const size_t cell_bytes = precision_bytes(rig->layout.precision);
     for (int n = 0; n < rig->nchannels; n++) {
         const struct transport_channel *channel = &rig->channels[n];
-        char *bytes = rig->h_bytes + rig->at[n];
+        char *bytes = (char *)rig->h_bytes + rig->at[n];
         pattern(bytes, channel->bytes, rank, channel->send_tag, round);
         char *to = (char *)rig->d_field + (size_t)rig->layout.origin * cell_bytes + rig->at[n];
         TRY(runtime->copy_to_device(rig->queue, to, bytes, channel->bytes));
@@ -188,7 +177,7 @@ static enum status prepare(struct rig *rig, int round)
 static enum status look(const struct rig *rig, int n, int round)
 {
     const struct transport_channel *channel = &rig->channels[n];
-    const char *found = rig->h_bytes + rig->at[n];
+    const char *found = (const char *)rig->h_bytes + rig->at[n];
     size_t wrong = 0;
     size_t first = 0;
     for (size_t at = 0; at < channel->bytes; at += WORD) {
@@ -213,8 +202,8 @@ static enum status verify(struct rig *rig, int slot, int round)
     const struct runtime *runtime = rig->site.backend->runtime;
     for (int n = 0; n < rig->nchannels; n++) {
         const struct transport_channel *channel = &rig->channels[n];
-        TRY(runtime->copy_to_host(rig->queue, rig->h_bytes + rig->at[n], channel->d_recv[slot],
-                                  channel->bytes));
+        TRY(runtime->copy_to_host(rig->queue, (char *)rig->h_bytes + rig->at[n],
+                                  channel->d_recv[slot], channel->bytes));
     }
     TRY(runtime->queue_wait(rig->queue));
     for (int n = 0; n < rig->nchannels; n++) {
@@ -223,58 +212,31 @@ static enum status verify(struct rig *rig, int slot, int round)
     return STATUS_OK;
 }
 
-static enum status prove_round(struct rig *rig, int round, struct halo_trial *trial)
+static enum status prove(struct rig *rig, int round, struct halo_trial *trial)
 {
-    const int slot = round % TRANSPORT_SLOTS;
+    int slot = 0;
     TRY(settle(rig->site.comm, prepare(rig, round), trial)); /* all poison before any sends */
     if (!trial->works) {
         return STATUS_OK;
     }
-    enum status status = exchange(rig, slot);
+    enum status status = exchange(rig, &slot);
     status = status == STATUS_OK ? verify(rig, slot, round) : status;
     return settle(rig->site.comm, status, trial);
-}
-
-static enum status prove_size(const struct subject *subject, size_t bytes, struct halo_trial *trial)
-{
-    struct rig rig;
-    enum status status = settle(subject->site->comm, rig_open(subject, bytes, &rig), trial);
-    for (int round = 0; status == STATUS_OK && trial->works && round < PROOFS; round++) {
-        status = prove_round(&rig, round, trial);
-    }
-    if (!trial->works && rig.state != NULL) {
-        rig.transport->cancel(rig.state);
-    }
-    rig_close(&rig);
-    return status;
-}
-
-static enum status prove(const struct subject *subject, struct halo_trial *trial)
-{
-    int64_t largest = 0;
-    for (int n = 0; n < subject->nchannels; n++) {
-        const int64_t bytes = (int64_t)subject->channels[n].bytes;
-        largest = bytes > largest ? bytes : largest;
-    }
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT64_T, MPI_MAX, subject->site->comm));
-    TRY(prove_size(subject, SMALL_BYTES, trial));
-    if (trial->works && largest < LARGE_BYTES) {
-        TRY(prove_size(subject, LARGE_BYTES, trial));
-    }
-    return trial->works ? prove_size(subject, 0, trial) : STATUS_OK;
 }
 
 /* ---- the measurement ------------------------------------------------------------------------- */
 
 /* A failed rank continues as long as the others wait for it. */
-static enum status time_exchanges(struct rig *rig, bool transfer_alone, double seconds[TIMES])
+static enum status time_exchanges(struct rig *rig, double seconds[TIMES])
 {
     enum status status = STATUS_OK;
+    int slot = 0;
     for (int n = -WARM_UPS; n < TIMES; n++) {
-        rig->is_packed = transfer_alone && n > -WARM_UPS && !rig->transport->on_node_only;
+        rig->is_packed =
+            rig->question->transfer_alone && n > -WARM_UPS && !rig->transport->on_node_only;
         TRY_MPI(MPI_Barrier(rig->site.comm));
         const double start = clock_seconds();
-        status = status == STATUS_OK ? exchange(rig, (n + WARM_UPS) % TRANSPORT_SLOTS) : status;
+        status = status == STATUS_OK ? exchange(rig, &slot) : status;
         if (status == STATUS_MPI) {
             return status;
         }
@@ -285,28 +247,50 @@ static enum status time_exchanges(struct rig *rig, bool transfer_alone, double s
     return status;
 }
 
-static enum status measure(const struct subject *subject, bool transfer_alone,
-                           struct halo_trial *trial)
+/* With messages of this size; 0: of their own sizes, which are also timed. */
+static enum status try_size(const struct rig *subject, size_t bytes, struct halo_trial *trial)
 {
-    struct rig rig;
-    MPI_Comm comm = subject->site->comm;
+    struct rig rig = *subject;
+    MPI_Comm comm = rig.site.comm;
     double seconds[TIMES] = {0};
-    enum status status = settle(comm, rig_open(subject, 0, &rig), trial);
-    if (status == STATUS_OK && trial->works) {
-        status = settle(comm, time_exchanges(&rig, transfer_alone, seconds), trial);
+    enum status status = settle(comm, rig_open(&rig, bytes), trial);
+    for (int round = 0; status == STATUS_OK && trial->works && round < PROOFS; round++) {
+        status = prove(&rig, round, trial);
+    }
+    if (status == STATUS_OK && trial->works && bytes == 0) {
+        status = settle(comm, time_exchanges(&rig, seconds), trial);
+    }
+    if (!trial->works && rig.state != NULL) {
+        rig.transport->cancel(rig.state);
     }
     rig_close(&rig);
     TRY(status);
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, seconds, TIMES, MPI_DOUBLE, MPI_MAX, comm));
-    trial->seconds = trial->works ? clock_median(seconds, TIMES) : 0;
+    if (trial->works && bytes == 0) {
+        TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, seconds, TIMES, MPI_DOUBLE, MPI_MAX, comm));
+        trial->seconds = clock_median(seconds, TIMES);
+    }
     return STATUS_OK;
 }
 
-enum status trial_run(const struct transport_site *site, const struct transport *transport,
-                      const struct transport_channel *channels, int nchannels,
-                      enum precision precision, bool transfer_alone, struct halo_trial *trial)
+enum status trial_run(const struct trial_question *question, MPI_Comm comm,
+                      const struct transport *transport, enum nearness nearness,
+                      struct halo_trial *trial)
 {
-    const struct subject subject = {site, transport, channels, nchannels, precision};
-    TRY(prove(&subject, trial));
-    return trial->works ? measure(&subject, transfer_alone, trial) : STATUS_OK;
+    struct rig subject = {.question = question,
+                          .site = *question->site,
+                          .transport = transport,
+                          .messages = &question->neighbourhoods[nearness]};
+    int64_t largest = 0;
+    subject.site.comm = comm;
+    subject.site.limit_s = LIMIT_S;
+    for (int n = 0; n < subject.messages->nchannels; n++) {
+        const int64_t bytes = (int64_t)subject.messages->channels[n].bytes;
+        largest = bytes > largest ? bytes : largest;
+    }
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT64_T, MPI_MAX, comm));
+    TRY(try_size(&subject, SMALL_BYTES, trial));
+    if (trial->works && largest < LARGE_BYTES) {
+        TRY(try_size(&subject, LARGE_BYTES, trial));
+    }
+    return trial->works ? try_size(&subject, 0, trial) : STATUS_OK;
 }

@@ -33,11 +33,14 @@ struct checkpoint_state {
     bool changed;      /* read: material, precision or the grid's corners differ from the run's */
 };
 
-/* How a restart may differ from the run that wrote the checkpoint; checked before the values are
- * read. */
-struct checkpoint_terms {
-    /* On rank 0, once for each intact file: STATUS_INPUT when its configuration does not allow a
-     * restart. */
+/* A run that takes a checkpoint, and how it may differ from the run that wrote it. */
+struct checkpoint_reader {
+    MPI_Comm comm;
+    struct field *field;
+    const struct grid *grid;
+    const struct medium *material;
+    /* On rank 0, once for each intact file, before its values are read: STATUS_INPUT when its
+     * configuration does not allow a restart. NULL: every one does. */
     enum status (*judge)(void *context, const char *path, const char *config_text);
     void *context;
     /* Material, precision and the grid's corners may differ; the values are rounded to the new
@@ -86,18 +89,14 @@ enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct 
 
 /* Collective. Check the seal and the shape of the file, then load it into the field (any
  * decomposition) and check the field hash. STATUS_FILE when it is missing or damaged; STATUS_INPUT
- * when it is valid but differs in grid, precision or material more than `terms` allow (NULL: not at
- * all). The field is undefined on failure. */
-enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field,
-                            const struct grid *grid, const struct medium *material,
-                            const struct checkpoint_terms *terms, struct checkpoint_state *state);
+ * when it is valid but differs more than it may. The field is undefined on failure. */
+enum status checkpoint_read(const struct checkpoint_reader *reader, const char *path,
+                            struct checkpoint_state *state);
 
 /* Collective. Load the newest valid checkpoint of `directory`; damaged ones are skipped with a
  * warning. *found false (and STATUS_OK) when there are no checkpoints; STATUS_FILE when none of
  * them is valid. `path` receives the name (4096 bytes). */
-enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct field *field,
-                                   const struct grid *grid, const struct medium *material,
-                                   const struct checkpoint_terms *terms,
+enum status checkpoint_read_newest(const struct checkpoint_reader *reader, const char *directory,
                                    struct checkpoint_state *state, bool *found, char *path);
 
 /* Collective, agreed. Read this rank's box of a derived field, after checkpoint_read; *found false

@@ -87,16 +87,6 @@ static enum status get_precision(hid_t dataset, enum precision *precision)
     return STATUS_OK;
 }
 
-/* What all steps of one read need. */
-struct reading {
-    MPI_Comm comm;
-    const char *path;
-    struct field *field;
-    const struct grid *grid;
-    const struct medium *material;
-    const struct checkpoint_terms *terms; /* may be NULL */
-};
-
 /* What rank 0 reads for all ranks. */
 struct contents {
     struct checkpoint_state state;
@@ -104,9 +94,9 @@ struct contents {
 };
 
 /* One property: the same as in the run, or allowed to change. */
-static enum status allow(const struct reading *r, enum status same, bool *changed)
+static enum status allow(const struct checkpoint_reader *r, enum status same, bool *changed)
 {
-    if (same == STATUS_INPUT && r->terms != NULL && r->terms->may_change) {
+    if (same == STATUS_INPUT && r->may_change) {
         *changed = true;
         fail_clear();
         return STATUS_OK;
@@ -114,7 +104,8 @@ static enum status allow(const struct reading *r, enum status same, bool *change
     return same;
 }
 
-static enum status check_fit(const struct reading *r, hid_t dataset, struct contents *contents)
+static enum status check_fit(const struct checkpoint_reader *r, hid_t dataset,
+                             struct contents *contents)
 {
     bool *changed = &contents->state.changed;
     bool other = false;
@@ -136,31 +127,32 @@ static enum status check_fit(const struct reading *r, hid_t dataset, struct cont
     return STATUS_OK;
 }
 
-static enum status judge(const struct reading *r, hid_t file)
+static enum status judge(const struct checkpoint_reader *r, const char *path, hid_t file)
 {
     enum { MOST_BYTES = 16 << 20 };
     SCOPED_FREE char *text = NULL;
-    if (r->terms == NULL || r->terms->judge == NULL) {
+    if (r->judge == NULL) {
         return STATUS_OK;
     }
     TRY(h5_get_text(file, "/configuration", MOST_BYTES, &text));
-    return r->terms->judge(r->terms->context, r->path, text);
+    return r->judge(r->context, path, text);
 }
 
 /* Rank 0: does it fit this run? */
-static enum status read_metadata(const struct reading *r, struct contents *contents)
+static enum status read_metadata(const struct checkpoint_reader *r, const char *path,
+                                 struct contents *contents)
 {
     SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     hid_t dataset = H5I_INVALID_HID;
-    TRY(h5_open_plain(r->path, false, &file));
+    TRY(h5_open_plain(path, false, &file));
     TRY(h5_dataset_open(file, "/T", &dataset));
-    TRY(judge(r, file));
+    TRY(judge(r, path, file));
     TRY(check_fit(r, dataset, contents));
     return checkpoint_state(dataset, &contents->state, H5_READ);
 }
 
 /* Collective, agreed: the field hash of what is on the device. */
-static enum status device_hash(const struct reading *r, uint64_t *hash)
+static enum status device_hash(const struct checkpoint_reader *r, uint64_t *hash)
 {
     struct field *field = r->field;
     uint64_t mine = 0;
@@ -173,12 +165,13 @@ static enum status device_hash(const struct reading *r, uint64_t *hash)
     return STATUS_OK;
 }
 
-static enum status read_values(const struct reading *r, const struct contents *contents)
+static enum status read_values(const struct checkpoint_reader *r, const char *path,
+                               const struct contents *contents)
 {
     hid_t file = H5I_INVALID_HID;
     hid_t dataset = H5I_INVALID_HID;
     uint64_t hash = 0;
-    TRY(h5_open_parallel(r->comm, r->path, false, &file));
+    TRY(h5_open_parallel(r->comm, path, false, &file));
     /* the hash of a file with both is that of /H */
     const bool enthalpy = contents->state.has_enthalpy;
     const bool known = enthalpy || H5Lexists(file, "/H", H5P_DEFAULT) <= 0;
@@ -192,7 +185,7 @@ static enum status read_values(const struct reading *r, const struct contents *c
     /* where the precision changes, of the file's values */
     status = contents->precision == r->field->layout.precision
                  ? device_hash(r, &hash)
-                 : h5_raw_check(r->comm, r->path, name, &hash);
+                 : h5_raw_check(r->comm, path, name, &hash);
     TRY(status);
     if (known && hash != contents->state.field_hash) {
         status = fail(STATUS_FILE,
@@ -202,26 +195,26 @@ static enum status read_values(const struct reading *r, const struct contents *c
     return status_agree(r->comm, status);
 }
 
-static enum status read_checked(const struct reading *r, struct checkpoint_state *state)
+static enum status read_checked(const struct checkpoint_reader *r, const char *path,
+                                struct checkpoint_state *state)
 {
     struct contents found;
     memset(&found, 0, sizeof found);
-    TRY(checkpoint_seal_check(r->comm, r->path));
+    TRY(checkpoint_seal_check(r->comm, path));
     const bool first = comm_rank(r->comm) == 0;
-    TRY(status_agree(r->comm, first ? read_metadata(r, &found) : STATUS_OK));
+    TRY(status_agree(r->comm, first ? read_metadata(r, path, &found) : STATUS_OK));
     TRY_MPI(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, r->comm));
-    TRY(read_values(r, &found));
+    TRY(read_values(r, path, &found));
     *state = found.state;
     return STATUS_OK;
 }
 
-enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field,
-                            const struct grid *grid, const struct medium *material,
-                            const struct checkpoint_terms *terms, struct checkpoint_state *state)
+enum status checkpoint_read(const struct checkpoint_reader *reader, const char *path,
+                            struct checkpoint_state *state)
 {
-    const struct reading r = {comm, path, field, grid, material, terms};
     h5_init();
-    return fail_prefix(read_checked(&r, state), "the checkpoint %s cannot be used: ", path);
+    return fail_prefix(read_checked(reader, path, state),
+                       "the checkpoint %s cannot be used: ", path);
 }
 
 enum status checkpoint_read_derived(MPI_Comm comm, const char *path, enum derived_kind kind,
@@ -254,30 +247,27 @@ static enum status list_for_all(MPI_Comm comm, const char *folder, int64_t **ste
     return comm_check(MPI_Bcast(*steps, *count, MPI_INT64_T, 0, comm), "MPI_Bcast");
 }
 
-enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct field *field,
-                                   const struct grid *grid, const struct medium *material,
-                                   const struct checkpoint_terms *terms,
+enum status checkpoint_read_newest(const struct checkpoint_reader *reader, const char *directory,
                                    struct checkpoint_state *state, bool *found, char *path)
 {
-    const struct reading r = {comm, path, field, grid, material, terms};
     char folder[PATH_BYTES];
     SCOPED_FREE int64_t *steps = NULL;
     int count = 0;
     *found = false;
     h5_init();
     TRY(checkpoint_folder(directory, folder));
-    TRY(list_for_all(comm, folder, &steps, &count));
+    TRY(list_for_all(reader->comm, folder, &steps, &count));
     for (int i = 0; i < count; i++) {
         TRY(step_file_path(folder, steps[i], path));
-        const enum status status = read_checked(&r, state);
+        const enum status status = read_checked(reader, path, state);
         if (status != STATUS_FILE) {
             *found = status == STATUS_OK;
             return fail_prefix(status, "the checkpoint %s cannot be used: ", path);
         }
         log_warn("the checkpoint %s is damaged (%s): skipped", path, fail_message());
     }
-    return count == 0
-               ? STATUS_OK
-               : status_agree(comm, fail(STATUS_FILE, "none of the %d checkpoints in %s is valid",
-                                         count, folder));
+    return count == 0 ? STATUS_OK
+                      : status_agree(reader->comm,
+                                     fail(STATUS_FILE, "none of the %d checkpoints in %s is valid",
+                                          count, folder));
 }

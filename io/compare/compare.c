@@ -42,7 +42,8 @@ static double ulp_distance(enum precision precision, double x, double y)
 
 static void keep_larger(struct extreme *largest, struct extreme one)
 {
-    if (one.value > largest->value || (one.value == largest->value && one.index < largest->index)) {
+    if (one.value > largest->value || (one.value == largest->value && one.state == largest->state &&
+                                       one.index < largest->index)) {
         *largest = one;
     }
 }
@@ -66,7 +67,7 @@ static void compare_cell(struct difference *d, enum precision narrower, double r
     const double relative = apart == 0 ? 0.0 : isinf(larger) ? INFINITY : apart / larger;
     const double values[EXTREMES] = {apart, relative, ulp_distance(narrower, a, b)};
     for (int e = 0; e < EXTREMES; e++) {
-        keep_larger(&d->largest[e], (struct extreme){values[e], index, a, b});
+        keep_larger(&d->largest[e], (struct extreme){values[e], index, a, b, 0});
     }
     d->unequal += apart != 0 ? 1 : 0;
     /* a tolerance relative to infinity would accept anything */
@@ -74,7 +75,7 @@ static void compare_cell(struct difference *d, enum precision narrower, double r
     d->beyond += within ? 0 : 1;
 }
 
-static void merge(struct difference *all, const struct difference *one)
+void difference_merge(struct difference *all, const struct difference *one)
 {
     for (int e = 0; e < EXTREMES; e++) {
         keep_larger(&all->largest[e], one->largest[e]);
@@ -84,12 +85,14 @@ static void merge(struct difference *all, const struct difference *one)
     all->one_nan += one->one_nan;
     all->both_nan += one->both_nan;
     if (one->first_one_nan >= 0 &&
-        (all->first_one_nan < 0 || one->first_one_nan < all->first_one_nan)) {
+        (all->first_one_nan < 0 ||
+         (one->nan_state == all->nan_state && one->first_one_nan < all->first_one_nan))) {
         all->first_one_nan = one->first_one_nan;
+        all->nan_state = one->nan_state;
     }
 }
 
-static struct difference no_difference(void)
+struct difference difference_none(void)
 {
     static const struct extreme none = {.value = -1, .index = INT64_MAX};
     return (struct difference){.largest = {none, none, none}, .first_one_nan = -1};
@@ -240,7 +243,7 @@ enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,
     const int nranks = comm_size(comm);
     const struct frames *const frames[2] = {a, b};
     const int64_t n[2] = {na, nb};
-    struct difference mine = no_difference();
+    struct difference mine = difference_none();
     for (int f = 0; f < 2; f++) {
         const struct frame *frame = &frames[f]->frame[n[f]];
         TRY(h5_raw_check(comm, frame->path, frame->dataset, NULL)); /* the data are intact */
@@ -250,9 +253,9 @@ enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,
     TRY(status_agree(comm, CHECK_MEMORY(all != NULL, "out of memory")));
     TRY_MPI(
         MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, comm));
-    *difference = no_difference();
+    *difference = difference_none();
     for (int r = 0; r < nranks; r++) {
-        merge(difference, &all[r]);
+        difference_merge(difference, &all[r]);
     }
     return STATUS_OK;
 }

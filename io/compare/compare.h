@@ -63,6 +63,7 @@ struct extreme {
     double value;  /* -1: no cell */
     int64_t index; /* [z][y][x] */
     double a, b;   /* K */
+    int64_t state; /* 0; of several states for the caller */
 };
 
 /* |a - b|, K, of cells that are not NaN in either; |a - b| / max(|a|, |b|), 0 where both are 0;
@@ -75,8 +76,13 @@ struct difference {
     int64_t beyond;        /* cells with |a - b| > atol + rtol max(|a|, |b|), or NaN in one */
     int64_t one_nan;       /* cells that are NaN in one file only */
     int64_t first_one_nan; /* index; -1: none */
+    int64_t nan_state;     /* as in struct extreme */
     int64_t both_nan;      /* NaN in both counts as equal */
 };
+
+struct difference difference_none(void);
+/* Of all cells of one state, or of all states, in ascending order. */
+void difference_merge(struct difference *all, const struct difference *one);
 
 /* Collective, agreed. Compare state na of `a` with state nb of `b`, of the same shape. The ranks
  * share the cells; the result is the same on all ranks and for any rank count. */

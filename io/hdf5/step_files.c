@@ -1,7 +1,5 @@
 #include "io/hdf5/step_files.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
@@ -49,27 +47,20 @@ static int newest_first(const void *a, const void *b)
 
 static enum status list(const char *folder, const char *suffix, int64_t **steps, int *count)
 {
-    SCOPED_FREE struct dirent **entries = NULL;
+    SCOPED_BY(path_list_free) struct path_list names = {0};
     *steps = NULL;
     *count = 0;
-    const int nentries = scandir(folder, &entries, NULL, NULL);
-    if (nentries < 0) {
-        return errno == ENOENT ? STATUS_OK
-                               : fail(STATUS_FILE, "cannot list %s: %s", folder, strerror(errno));
-    }
-    int64_t *found = malloc(((size_t)nentries + 1) * sizeof *found);
-    int nfound = 0;
-    for (int n = 0; n < nentries; n++) {
-        const int64_t step = step_file_step(entries[n]->d_name, suffix);
-        if (found != NULL && step >= 0) {
-            found[nfound++] = step;
+    TRY(file_exists(folder) ? directory_check(folder) : STATUS_OK);
+    TRY(directory_list(folder, &names));
+    *steps = malloc(((size_t)names.count + 1) * sizeof **steps);
+    TRY(CHECK_MEMORY(*steps != NULL, "no memory to list the checkpoints"));
+    for (int n = 0; n < names.count; n++) {
+        const int64_t step = step_file_step(names.path[n], suffix);
+        if (step >= 0) {
+            (*steps)[(*count)++] = step;
         }
-        free(entries[n]);
     }
-    TRY(CHECK_MEMORY(found != NULL, "no memory to list the checkpoints"));
-    qsort(found, (size_t)nfound, sizeof *found, newest_first);
-    *steps = found;
-    *count = nfound;
+    qsort(*steps, (size_t)*count, sizeof **steps, newest_first);
     return STATUS_OK;
 }
 

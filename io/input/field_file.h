@@ -3,7 +3,6 @@
 
 #include <mpi.h>
 
-#include "config/settings.h"
 #include "model/field/field.h"
 #include "model/space/grid.h"
 

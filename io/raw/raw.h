@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "base/box.h"
-#include "base/file.h"
 #include "base/precision.h"
 #include "base/status.h"
 

@@ -8,8 +8,6 @@
 #include <mpi.h>
 
 #include "model/field/field.h"
-#include "model/medium/boundary.h"
-#include "model/operator/operator.h"
 #include "model/space/grid.h"
 
 struct sampler;

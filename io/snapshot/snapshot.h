@@ -10,7 +10,6 @@
 
 #include "config/settings.h"
 #include "model/field/copy_out.h"
-#include "model/field/derived.h"
 #include "model/field/field.h"
 #include "model/field/view.h"
 #include "model/space/grid.h"

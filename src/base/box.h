@@ -33,6 +33,17 @@ static inline enum face face_opposite(enum face face)
     return (enum face)((int)face ^ 1);
 }
 
+/* The axes along a face, in their order: rows of its cells, and from row to row. */
+static inline enum axis face_across(enum face face)
+{
+    return face_axis(face) == AXIS_X ? AXIS_Y : AXIS_X;
+}
+
+static inline enum axis face_up(enum face face)
+{
+    return face_axis(face) == AXIS_Z ? AXIS_Y : AXIS_Z;
+}
+
 /* "x_min" ... "z_max", as in the configuration. */
 const char *face_name(enum face face);
 /* "x", "y", "z". */

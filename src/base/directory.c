@@ -1,7 +1,9 @@
 /* Folders (base/file.h). */
+#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -29,6 +31,42 @@ void directory_remove(const char *path)
     if (file_exists(path) && nftw(path, remove_entry, OPEN_FILES, FTW_DEPTH | FTW_PHYS) != 0) {
         log_warn("cannot remove %s: %s", path, strerror(errno));
     }
+}
+
+enum status path_list_add(struct path_list *list, const char *path)
+{
+    char *copy = strdup(path);
+    char **larger = realloc(list->path, ((size_t)list->count + 1) * sizeof *larger);
+    list->path = larger != NULL ? larger : list->path;
+    if (copy == NULL || larger == NULL) {
+        free(copy);
+        return fail(STATUS_MEMORY, "no memory for a list of files");
+    }
+    list->path[list->count++] = copy;
+    return STATUS_OK;
+}
+
+void path_list_free(struct path_list *list)
+{
+    for (int i = 0; i < list->count; i++) {
+        free(list->path[i]);
+    }
+    free(list->path);
+    *list = (struct path_list){0};
+}
+
+enum status directory_list(const char *directory, struct path_list *names)
+{
+    SCOPED_FREE struct dirent **entries = NULL;
+    const int count = scandir(directory, &entries, NULL, alphasort);
+    enum status status = STATUS_OK;
+    FAIL_IF(count < 0 && errno != ENOENT && errno != ENOTDIR,
+            fail(STATUS_FILE, "cannot list the folder %s: %s", directory, strerror(errno)));
+    for (int i = 0; i < count; i++) {
+        status = status == STATUS_OK ? path_list_add(names, entries[i]->d_name) : status;
+        free(entries[i]);
+    }
+    return status;
 }
 
 void directory_existing(const char *path, char found[PATH_BYTES])

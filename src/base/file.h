@@ -110,6 +110,16 @@ void directory_remove(const char *path);
 /* STATUS_FILE, with the reason, unless it is a folder that can be accessed. */
 enum status directory_check(const char *path);
 
+/* Paths or names. Zeroed memory is an empty list. */
+struct path_list {
+    char **path;
+    int count;
+};
+enum status path_list_add(struct path_list *list, const char *path);
+void path_list_free(struct path_list *list);
+/* The names in a folder, in alphabetical order; none when there is no such folder. */
+enum status directory_list(const char *directory, struct path_list *names);
+
 /* The folder, or its nearest parent that exists. */
 void directory_existing(const char *path, char found[PATH_BYTES]);
 /* True if files can be written there, once it is made. */

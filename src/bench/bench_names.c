@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "kernels/backends.h"
-
 bool bench_kernel_at(const struct backend *backend, int index, struct bench_kernel *kernel)
 {
 #define PASS(name_, nsteps_, radius_, about_, ...)                                                 \

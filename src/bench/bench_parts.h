@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "base/text/json.h"
 #include "base/text/table.h"
 #include "bench/bench.h"
 #include "config/settings.h"

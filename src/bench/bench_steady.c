@@ -152,83 +152,71 @@ static void report_course(struct steady_bench *bench, int medium, const char *re
 
 /* --- the parts of a cycle on the finest grid --- */
 
+enum part_name {
+    PART_SMOOTH,
+    PART_INTERPOLATE,
+    PART_JACOBI,
+    PART_FLOW,
+    PART_RESTRICT,
+    PART_CORRECT
+};
+
 struct part {
-    struct solver *solver;
+    enum part_name name;
+    const struct solver *solver;
     struct queue *queue;
 };
 
-static enum status call_ascend(void *context)
-{
-    const struct part *part = context;
-    const struct steady_grid *grid = part->solver->stepper.steady->grids.grid;
-    const bool uniform = part->solver->stepper.steady->grids.uniform;
-    return ENQUEUE(part->solver->engine.operations, ascend, part->queue, .fine = grid[0].m,
-                   .coarse = grid[1].m, .factor = 1, .nsteps = uniform ? 4 : 8,
-                   .weight = {0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F}, .d_r = grid[0].d_r,
-                   .d_e = grid[1].d_e, .d_out = grid[0].d_e, .d_other = grid[0].d_other);
-}
-
-static enum status call_gather_up(void *context)
+static enum status call_part(void *context)
 {
     const struct part *part = context;
     const struct operations *operations = part->solver->engine.operations;
-    const struct steady_grid *grid = part->solver->stepper.steady->grids.grid;
-    return part->solver->stepper.steady->grids.uniform
-               ? ENQUEUE(operations, average, part->queue, .fine = grid[0].m, .coarse = grid[1].m,
-                         .d_r = grid[0].d_r, .d_out = grid[1].d_r)
-               : ENQUEUE(operations, gather_up, part->queue, .fine = grid[0].m, .coarse = grid[1].m,
-                         .d_r = grid[0].d_r, .d_out = grid[1].d_r);
-}
-
-static enum status call_relax(void *context)
-{
-    const struct part *part = context;
-    const struct steady_grid *grid = part->solver->stepper.steady->grids.grid;
-    return ENQUEUE(part->solver->engine.operations, relax, part->queue, .grid = grid[0].m,
-                   .weight = 1, .d_r = grid[0].d_r, .d_e = grid[0].d_e, .d_out = grid[0].d_other);
-}
-
-static enum status call_interpolate(void *context)
-{
-    const struct part *part = context;
-    const struct steady_grid *grid = part->solver->stepper.steady->grids.grid;
-    return ENQUEUE(part->solver->engine.operations, interpolate, part->queue, .fine = grid[0].m,
-                   .coarse = grid[1].m, .factor = 1, .d_e = grid[1].d_e, .d_out = grid[0].d_e);
-}
-
-static enum status call_flow_out(void *context)
-{
-    const struct part *part = context;
-    const struct steady_grid *grid = part->solver->stepper.steady->grids.grid;
-    return ENQUEUE(part->solver->engine.operations, flow_out, part->queue, .grid = grid[0].m,
-                   .d_e = grid[0].d_e, .d_out = grid[0].d_other);
-}
-
-static enum status call_correct(void *context)
-{
-    const struct part *part = context;
-    const struct steady_grid *grid = part->solver->stepper.steady->grids.grid;
     const struct field *field = part->solver->level.field;
-    const bool means = steady_grids_take_means(&part->solver->stepper.steady->grids);
-    return ENQUEUE(part->solver->engine.operations, correct, part->queue, .layout = field->layout,
-                   .grid = grid[0].m, .closed = {true, true, true, true, true, true},
-                   .d_in = field->d_now, .d_e = grid[0].d_e, .d_out = field->d_next,
-                   .d_r = grid[0].d_r, .d_mean = means ? grid[1].d_r : NULL, .coarse = grid[1].m,
-                   .d_largest = part->solver->stepper.steady->d_largest);
+    const struct steady *steady = part->solver->stepper.steady;
+    const struct steady_grid *fine = &steady->grids.grid[0];
+    const struct steady_grid *coarse = &steady->grids.grid[1];
+    const bool uniform = steady->grids.uniform;
+    switch (part->name) {
+    case PART_SMOOTH:
+        return ENQUEUE(operations, ascend, part->queue, .fine = fine->m, .coarse = coarse->m,
+                       .factor = 1, .nsteps = uniform ? 4 : 8,
+                       .weight = {0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F}, .d_r = fine->d_r,
+                       .d_e = coarse->d_e, .d_out = fine->d_e, .d_other = fine->d_other);
+    case PART_INTERPOLATE:
+        return ENQUEUE(operations, interpolate, part->queue, .fine = fine->m, .coarse = coarse->m,
+                       .factor = 1, .d_e = coarse->d_e, .d_out = fine->d_e);
+    case PART_JACOBI:
+        return ENQUEUE(operations, relax, part->queue, .grid = fine->m, .weight = 1,
+                       .d_r = fine->d_r, .d_e = fine->d_e, .d_out = fine->d_other);
+    case PART_FLOW:
+        return ENQUEUE(operations, flow_out, part->queue, .grid = fine->m, .d_e = fine->d_e,
+                       .d_out = fine->d_other);
+    case PART_RESTRICT:
+        return uniform ? ENQUEUE(operations, average, part->queue, .fine = fine->m,
+                                 .coarse = coarse->m, .d_r = fine->d_r, .d_out = coarse->d_r)
+                       : ENQUEUE(operations, gather_up, part->queue, .fine = fine->m,
+                                 .coarse = coarse->m, .d_r = fine->d_r, .d_out = coarse->d_r);
+    case PART_CORRECT:
+        break;
+    }
+    return ENQUEUE(operations, correct, part->queue, .layout = field->layout, .grid = fine->m,
+                   .closed = {true, true, true, true, true, true}, .d_in = field->d_now,
+                   .d_e = fine->d_e, .d_out = field->d_next, .d_r = fine->d_r,
+                   .d_mean = steady_grids_take_means(&steady->grids) ? coarse->d_r : NULL,
+                   .coarse = coarse->m, .d_largest = steady->d_largest);
 }
 
 static enum status time_parts(struct steady_bench *bench, int medium, struct solver *solver)
 {
     static const struct {
         const char *name;
-        enum status (*call)(void *context);
-        double bytes, bytes_of_classes;              /* per cell; 0: no such part */
-    } parts[] = {{"smooth", call_ascend, 8.5, 55.5}, /* of classes: two passes after the next */
-                 {"interpolate", call_interpolate, 4.5, 7.5},
-                 {"jacobi", call_relax, 12, 24}, /* one step */
-                 {"flow", call_flow_out, 8, 20},
-                 {"restrict", call_gather_up, 4.5, 7.5},
-                 {"correct", call_correct, 24.5, 0}}; /* with the means */
+        double bytes, bytes_of_classes;                 /* per cell; 0: no such part */
+    } parts[] = {[PART_SMOOTH] = {"smooth", 8.5, 55.5}, /* of classes: two passes after the next */
+                 [PART_INTERPOLATE] = {"interpolate", 4.5, 7.5},
+                 [PART_JACOBI] = {"jacobi", 12, 24}, /* one step */
+                 [PART_FLOW] = {"flow", 8, 20},
+                 [PART_RESTRICT] = {"restrict", 4.5, 7.5},
+                 [PART_CORRECT] = {"correct", 24.5, 0}}; /* with the means */
     const int64_t *n = bench->request->size;
     const double cells = (double)n[0] * (double)n[1] * (double)n[2];
     struct bench_place place = {.backend = bench->backend, .device = solver->engine.device};
@@ -237,13 +225,14 @@ static enum status time_parts(struct steady_bench *bench, int medium, struct sol
     context.queue = place.queue;
     enum status status = STATUS_OK;
     for (size_t p = 0; p < sizeof parts / sizeof parts[0] && status == STATUS_OK; p++) {
-        const struct bench_calls calls = {place, parts[p].call, &context};
+        const struct bench_calls calls = {place, call_part, &context};
         const double bytes =
             solver->stepper.steady->grids.uniform ? parts[p].bytes : parts[p].bytes_of_classes;
         double rounds[BENCH_MAX_REPEATS];
         if (bytes == 0) {
             continue;
         }
+        context.name = (enum part_name)p;
         for (int r = 0; r < bench->request->repeats && status == STATUS_OK; r++) {
             status = bench_time_calls(&calls, CALLS, &rounds[r]);
         }

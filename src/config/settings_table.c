@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "base/text/rows.h"
 
 static const struct schema_unit kelvin = {"K", "a temperature", "20 degC", 0, 0};
@@ -311,21 +312,11 @@ const struct table_setting *settings_time_tables(const struct settings *settings
 static int find_row(const struct table_setting *table, double x, double *start)
 {
     const double after = x + (table->of_time ? 1e-12 * fabs(x) : 0); /* rounding of a kink's time */
-    int low = -1;
-    int high = table->nrows;
     *start = 0;
     if (table->period > 0) {
         *start = floor((after - table->row[0][0]) / table->period) * table->period;
     }
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (table->row[middle][0] <= after - *start) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return (int)sorted_up_to(table->row[0], sizeof *table->row, table->nrows, after - *start) - 1;
 }
 
 double table_share(const struct table_setting *table, double x, int row[2])

@@ -12,7 +12,6 @@
 #include "base/text/table.h"
 #include "base/version.h"
 #include "doctor/doctor.h"
-#include "doctor/screen.h"
 #include "halo/choose.h"
 #include "halo/probe.h"
 #include "io/hdf5/h5_about.h"
@@ -232,11 +231,8 @@ static enum status examine(struct doctor *doctor)
         facts->hdf5_parallel = doctor->hdf5.parallel;
         find_dead_backend(facts);
         try_locking(facts);
+        facts->screened = doctor->screened;
         doctor->nfindings = doctor_diagnose(facts, doctor->findings);
-        if (doctor->screened != NULL) {
-            doctor->nfindings =
-                screen_diagnose(facts, doctor->screened, doctor->findings, doctor->nfindings);
-        }
     }
     return STATUS_OK;
 }
@@ -286,7 +282,7 @@ static void print_ranks(const struct doctor *doctor)
         }
         log_info("%4d %-12.12s %-25.25s %-13s %8s  %4s  %5d %7d  %s", rank, facts->machine.host,
                  facts->device, facts->pci[0] != '\0' ? facts->pci : "-", near, numa,
-                 core_set_count(&facts->machine.cores), facts->threads, facts->machine.cpus);
+                 CPU_COUNT(&facts->machine.cores), facts->threads, facts->machine.cpus);
     }
 }
 

@@ -1,8 +1,10 @@
 /* From facts to findings: uses only the C library, so that tests can define machines. */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "doctor/doctor.h"
 #include "machine/host.h"
 
@@ -12,22 +14,17 @@ struct report {
     int count;
 };
 
-static struct finding *add(struct report *report, bool wrong, const char *fix)
-{
-    static struct finding spill; /* for findings beyond the last one */
-    struct finding *finding =
-        report->count < DOCTOR_MAX_FINDINGS ? &report->findings[report->count++] : &spill;
-    finding->wrong = wrong;
-    snprintf(finding->fix, sizeof finding->fix, "%s", fix);
-    return finding;
-}
-
 static void say(struct report *report, bool wrong, const char *fix, const char *format, ...)
     PRINTF_LIKE(4, 5);
 static void say(struct report *report, bool wrong, const char *fix, const char *format, ...)
 {
-    struct finding *finding = add(report, wrong, fix);
     va_list args;
+    if (report->count == DOCTOR_MAX_FINDINGS) {
+        return;
+    }
+    struct finding *finding = &report->findings[report->count++];
+    finding->wrong = wrong;
+    snprintf(finding->fix, sizeof finding->fix, "%s", fix);
     va_start(args, format);
     vsnprintf(finding->what, sizeof finding->what, format, args);
     va_end(args);
@@ -95,13 +92,13 @@ static void find_far_devices(struct report *report, const struct host *host)
 
 static bool has_one_core(const struct rank_facts *rank, const void *unused)
 {
-    return core_set_count(&rank->machine.cores) == 1;
+    return CPU_COUNT(&rank->machine.cores) == 1;
 }
 
 /* More threads than cores on a rank, or on the host, or unused cores. */
 static void find_crowds(struct report *report, const struct host *host)
 {
-    const int cores = core_set_count(&host->cores);
+    const int cores = CPU_COUNT(&host->cores);
     char who[128];
     struct crowd crowd;
     if (host_is_crowded(host, &crowd)) {
@@ -164,6 +161,50 @@ static bool is_first_of_host(const struct doctor_facts *facts, int rank)
     return true;
 }
 
+/* The median rate of the other devices of this kind; 0 without one. */
+static double median_of_peers(const struct doctor_facts *facts, int rank)
+{
+    enum { RATES_MOST = 4096 };
+    double rates[RATES_MOST];
+    int count = 0;
+    for (int other = 0; other < facts->nranks && count < RATES_MOST; other++) {
+        if (other != rank && strcmp(facts->ranks[other].device, facts->ranks[rank].device) == 0) {
+            rates[count++] = facts->screened[other].cells_per_s;
+        }
+    }
+    return count > 0 ? clock_median(rates, count) : 0;
+}
+
+/* Devices that gave other bits, and GPUs slower than the median of the others of their kind. */
+static void find_bad_devices(struct report *report)
+{
+    const double least = 0.95;
+    const struct doctor_facts *facts = report->facts;
+    for (int rank = 0; rank < facts->nranks && facts->screened != NULL; rank++) {
+        const struct rank_facts *place = &facts->ranks[rank];
+        const struct screen_result *result = &facts->screened[rank];
+        const double median = median_of_peers(facts, rank);
+        const bool slow = place->pci[0] != '\0' && result->cells_per_s < least * median;
+        char fix[512];
+        snprintf(fix, sizeof fix,
+                 "exclude the node (sbatch --exclude=%.200s) and report the device to the site",
+                 place->machine.host);
+        if (result->wrong > 0) {
+            say(report, true, fix,
+                "rank %d, %.60s, %.60s %s: %" PRId64 " of %" PRId64 " results have wrong bits; the "
+                "first %s %d",
+                rank, place->machine.host, place->device, place->pci, result->wrong, result->checks,
+                result->steps > 0 ? "was computed in passes of" : "changed in memory, block",
+                result->steps > 0 ? result->steps : result->block);
+        } else if (slow) {
+            say(report, true, fix,
+                "rank %d, %.60s, %.60s %s: %.3g Gcell/s, %.1f %% below the median of its peers",
+                rank, place->machine.host, place->device, place->pci, 1e-9 * result->cells_per_s,
+                100 * (1 - result->cells_per_s / median));
+        }
+    }
+}
+
 int doctor_diagnose(const struct doctor_facts *facts, struct finding findings[DOCTOR_MAX_FINDINGS])
 {
     struct report report = {.facts = facts, .findings = findings};
@@ -176,5 +217,6 @@ int doctor_diagnose(const struct doctor_facts *facts, struct finding findings[DO
             find_crowds(&report, &host);
         }
     }
+    find_bad_devices(&report);
     return report.count;
 }

@@ -1,12 +1,9 @@
 #include "doctor/screen.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "kernels/backends.h"
 #include "kernels/layout.h"
 
 enum { STEPS = 24, BLOCKS_MOST = 4096, RATES_MOST = 4096 };
@@ -218,55 +215,4 @@ enum status screen_device(const struct backend *backend, struct device *device, 
     const enum status status = run(screen, seconds);
     release(screen);
     return status;
-}
-
-/* The median rate of the other devices of this kind; 0 without one. */
-static double median_of_peers(const struct doctor_facts *facts, const struct screen_result *results,
-                              int rank)
-{
-    double rates[RATES_MOST];
-    int count = 0;
-    for (int other = 0; other < facts->nranks && count < RATES_MOST; other++) {
-        if (other != rank && strcmp(facts->ranks[other].device, facts->ranks[rank].device) == 0) {
-            rates[count++] = results[other].cells_per_s;
-        }
-    }
-    return count > 0 ? clock_median(rates, count) : 0;
-}
-
-int screen_diagnose(const struct doctor_facts *facts, const struct screen_result *results,
-                    struct finding findings[DOCTOR_MAX_FINDINGS], int count)
-{
-    const double least = 0.95;
-    for (int rank = 0; rank < facts->nranks && count < DOCTOR_MAX_FINDINGS; rank++) {
-        const struct rank_facts *place = &facts->ranks[rank];
-        const struct screen_result *result = &results[rank];
-        const double median = median_of_peers(facts, results, rank);
-        struct finding *finding = &findings[count];
-        const bool slow = place->pci[0] != '\0' && result->cells_per_s < least * median;
-        if (result->wrong == 0 && !slow) {
-            continue;
-        }
-        finding->wrong = true;
-        if (result->wrong > 0) {
-            snprintf(
-                finding->what, sizeof finding->what,
-                "rank %d, %.60s, %.60s %s: %" PRId64 " of %" PRId64 " results have wrong bits; the "
-                "first %s %d",
-                rank, place->machine.host, place->device, place->pci, result->wrong, result->checks,
-                result->steps > 0 ? "was computed in passes of" : "changed in memory, block",
-                result->steps > 0 ? result->steps : result->block);
-        } else {
-            snprintf(
-                finding->what, sizeof finding->what,
-                "rank %d, %.60s, %.60s %s: %.3g Gcell/s, %.1f %% below the median of its peers",
-                rank, place->machine.host, place->device, place->pci, 1e-9 * result->cells_per_s,
-                100 * (1 - result->cells_per_s / median));
-        }
-        snprintf(finding->fix, sizeof finding->fix,
-                 "exclude the node (sbatch --exclude=%.200s) and report the device to the site",
-                 place->machine.host);
-        count++;
-    }
-    return count;
 }

@@ -2,7 +2,10 @@
  */
 #pragma once
 
-#include "doctor/doctor.h"
+#include <stdint.h>
+
+#include "base/status.h"
+#include "kernels/backend.h"
 
 /* The outcome for one rank's device; plain bytes. */
 struct screen_result {
@@ -18,8 +21,3 @@ struct screen_result {
  * of every length that the backend has, for about `seconds` and at least once. Not collective. */
 enum status screen_device(const struct backend *backend, struct device *device, double seconds,
                           struct screen_result *result);
-
-/* The ranks whose devices gave other bits, and GPUs 5 % slower than the median of the others of
- * their kind, as findings from number `count` on; returns the new number. */
-int screen_diagnose(const struct doctor_facts *facts, const struct screen_result *results,
-                    struct finding findings[DOCTOR_MAX_FINDINGS], int count);

@@ -25,7 +25,7 @@ struct host host_of(const struct rank_facts *ranks, int nranks, int first)
         if (host_has(&host, rank)) {
             host.nranks++;
             host.threads += ranks[rank].threads > 0 ? ranks[rank].threads : 1;
-            core_set_unite(&host.cores, &ranks[rank].machine.cores);
+            CPU_OR(&host.cores, &host.cores, &ranks[rank].machine.cores);
         }
     }
     return host;
@@ -57,18 +57,18 @@ int host_list(const struct host *host, host_question *is_one, const void *with, 
 
 static bool has_too_few_cores(const struct rank_facts *rank, const void *unused)
 {
-    const int cores = core_set_count(&rank->machine.cores);
+    const int cores = CPU_COUNT(&rank->machine.cores);
     return cores > 0 && rank->threads > cores;
 }
 
 bool host_is_crowded(const struct host *host, struct crowd *crowd)
 {
-    const int cores = core_set_count(&host->cores);
+    const int cores = CPU_COUNT(&host->cores);
     char who[128];
     int rank = 0;
     if (host_list(host, has_too_few_cores, NULL, who, &rank) > 0) {
         const struct rank_facts *example = &host->ranks[rank];
-        const int has = core_set_count(&example->machine.cores);
+        const int has = CPU_COUNT(&example->machine.cores);
         *crowd = (struct crowd){
             .fix = "give each rank as many cores as threads: mpirun --map-by slot:PE=THREADS, or "
                    "--bind-to none; srun -c THREADS; or set OMP_NUM_THREADS to the number of "
@@ -187,7 +187,7 @@ void rank_facts_json(struct json *json, const struct rank_facts *all, int nranks
         json_int(json, "device_numa", facts->machine.device_numa);
         json_string(json, "numa", numa);
         json_string(json, "cpus", facts->machine.cpus);
-        json_int(json, "cores", core_set_count(&facts->machine.cores));
+        json_int(json, "cores", CPU_COUNT(&facts->machine.cores));
         json_int(json, "threads", facts->threads);
         json_end(json, '}');
     }

@@ -35,8 +35,8 @@ struct host {
     int nranks; /* number of ranks on this host */
     int first;  /* the lowest of them */
     int machine_cores;
-    struct core_set cores; /* cores of all its ranks */
-    int threads;           /* threads of all its ranks, at least one each */
+    cpu_set_t cores; /* cores of all its ranks */
+    int threads;     /* threads of all its ranks, at least one each */
 };
 
 /* The host of rank `first`, the lowest there, of `nranks` ranks. */

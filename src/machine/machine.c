@@ -45,7 +45,7 @@ static void find_cores(hwloc_topology_t topology, hwloc_bitmap_t cpus, struct ma
     for (int core = 0; core < machine->machine_cores; core++) {
         hwloc_obj_t object = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, (unsigned)core);
         if (hwloc_bitmap_intersects(object->cpuset, cpus)) {
-            core_set_add(&machine->cores, core);
+            CPU_SET((size_t)core, &machine->cores);
         }
     }
     for (int node = 0; node < machine->numa_nodes; node++) {
@@ -124,20 +124,20 @@ void machine_examine(const char *pci, struct machine *machine)
     *machine = known;
 }
 
-enum status cores_divide(MPI_Comm comm, const struct core_set *mine, int *threads)
+enum status cores_divide(MPI_Comm comm, const cpu_set_t *mine, int *threads)
 {
-    int users[MACHINE_MAX_CORES];
+    int users[CPU_SETSIZE];
     int most = 1;
     SCOPED_BY(comm_free) MPI_Comm node = MPI_COMM_NULL;
-    for (int core = 0; core < MACHINE_MAX_CORES; core++) {
-        users[core] = core_set_has(mine, core) ? 1 : 0;
+    for (int core = 0; core < CPU_SETSIZE; core++) {
+        users[core] = CPU_ISSET((size_t)core, mine) ? 1 : 0;
     }
     TRY_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, comm_rank(comm), MPI_INFO_NULL, &node));
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, users, MACHINE_MAX_CORES, MPI_INT, MPI_SUM, node));
-    for (int core = 0; core < MACHINE_MAX_CORES; core++) {
-        most = core_set_has(mine, core) && users[core] > most ? users[core] : most;
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, users, CPU_SETSIZE, MPI_INT, MPI_SUM, node));
+    for (int core = 0; core < CPU_SETSIZE; core++) {
+        most = CPU_ISSET((size_t)core, mine) && users[core] > most ? users[core] : most;
     }
-    const int cores = core_set_count(mine);
+    const int cores = CPU_COUNT(mine);
     *threads = cores > 0 && cores < most ? 1 : cores / most;
     return STATUS_OK;
 }
@@ -164,7 +164,7 @@ int cores_count(void)
 {
     struct machine machine = {0};
     machine_examine("", &machine);
-    const int cores = core_set_count(&machine.cores);
+    const int cores = CPU_COUNT(&machine.cores);
     return cores > 0 ? cores : omp_get_num_procs();
 }
 

@@ -1,6 +1,7 @@
 /* The place of this process: host, cores, NUMA nodes, and the device's distance from them. */
 #pragma once
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -9,50 +10,15 @@
 #include "base/status.h"
 #include "kernels/backend.h"
 
-/* Cores of one machine by number; those above the maximum are ignored. */
-enum { MACHINE_MAX_CORES = 1024, CORE_SET_WORDS = MACHINE_MAX_CORES / 64 };
-
-struct core_set {
-    uint64_t word[CORE_SET_WORDS];
-};
-
-static inline int core_set_count(const struct core_set *set)
-{
-    int count = 0;
-    for (int w = 0; w < CORE_SET_WORDS; w++) {
-        count += __builtin_popcountll(set->word[w]);
-    }
-    return count;
-}
-
-static inline void core_set_add(struct core_set *set, int core)
-{
-    if (core >= 0 && core < MACHINE_MAX_CORES) {
-        set->word[core / 64] |= (uint64_t)1 << (core % 64);
-    }
-}
-
-static inline bool core_set_has(const struct core_set *set, int core)
-{
-    return (set->word[core / 64] >> core % 64 & 1) != 0;
-}
-
-static inline void core_set_unite(struct core_set *set, const struct core_set *other)
-{
-    for (int w = 0; w < CORE_SET_WORDS; w++) {
-        set->word[w] |= other->word[w];
-    }
-}
-
 struct machine {
     char host[64];
-    char cpus[128];        /* CPUs of this process, in the format of taskset: "0-7,64-71" */
-    struct core_set cores; /* cores of these CPUs; hyperthreads of one core count once */
-    int machine_cores;     /* number of cores of the machine */
-    int numa_nodes;        /* number of NUMA nodes of the machine */
-    uint64_t numa;         /* bit n: NUMA node n has some of these CPUs */
-    int device_numa;       /* NUMA node of the device; -1: none or unknown */
-    int device_index;      /* among devices of its kind, by PCI address; -1: unknown */
+    char cpus[128];    /* CPUs of this process, in the format of taskset: "0-7,64-71" */
+    cpu_set_t cores;   /* cores of these CPUs; hyperthreads of one core count once */
+    int machine_cores; /* number of cores of the machine */
+    int numa_nodes;    /* number of NUMA nodes of the machine */
+    uint64_t numa;     /* bit n: NUMA node n has some of these CPUs */
+    int device_numa;   /* NUMA node of the device; -1: none or unknown */
+    int device_index;  /* among devices of its kind, by PCI address; -1: unknown */
 };
 
 /* Query hwloc. `pci`: the address of the device ("0000:c1:00.0"), "" for none. The CPUs are those
@@ -65,7 +31,7 @@ void machine_examine(const char *pci, struct machine *machine);
 /* Collective. The number of threads of this rank: the number of its cores `mine`, divided by the
  * largest number of ranks that share one of them. So a rank that the launcher has bound to separate
  * cores uses all of these. At least 1; 0 if `mine` is empty. */
-enum status cores_divide(MPI_Comm comm, const struct core_set *mine, int *threads);
+enum status cores_divide(MPI_Comm comm, const cpu_set_t *mine, int *threads);
 
 /* Collective, agreed, before the first OpenMP region. Set the number of OpenMP threads as by
  * cores_divide, unless the environment sets their number or places, and start them, so that

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "model/field/derived.h"
 #include "model/operator/high_order.h"
 #include "model/superstep/superstep.h"
@@ -43,17 +44,9 @@ static double tolerance(const struct timeline *timeline, double time)
 /* The first of the times of a list that exceeds `time`; infinite: none. */
 static double next_listed(const struct cadence *cadence, double time)
 {
-    int low = 0;
-    int high = cadence->ntimes;
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (cadence->times[middle] > time) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low < cadence->ntimes ? cadence->times[low] : INFINITY;
+    const int64_t up_to =
+        sorted_up_to(cadence->times, sizeof *cadence->times, cadence->ntimes, time);
+    return up_to < cadence->ntimes ? cadence->times[up_to] : INFINITY;
 }
 
 /* The first time after `after`, s, of an output with an interval or a list on which steps land, or

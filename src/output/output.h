@@ -33,9 +33,6 @@ enum output_summary {
     SUMMARY_ALWAYS,
 };
 
-/* Called with the path of each file of a run. */
-typedef enum status output_visitor(void *context, const char *path);
-
 struct output_kind {
     const char *name; /* key of report.json */
     struct output_section section[2];
@@ -68,9 +65,8 @@ struct output_kind {
     /* Print what a run will write; returns its bytes on disk. */
     double (*plan)(const struct problem *problem);
 
-    /* Rank 0. Visit all files of this kind in the folder; stops at a failure. */
-    enum status (*visit)(const struct output_setting *requests, output_visitor *visit,
-                         void *context);
+    /* Rank 0. Add the files of this kind in the folder, first those that refer to others. */
+    enum status (*files)(const struct output_setting *requests, struct path_list *files);
     /* Rank 0. Remove what lies after `step`, unless a run with these outputs writes it. */
     enum status (*roll_back)(const struct output_setting *requests, int64_t step);
 };

@@ -3,7 +3,6 @@
 
 #include "output/report.h"
 #include "output/run_folder.h"
-#include "solve/observe/diagnostics.h"
 
 struct outputs;
 

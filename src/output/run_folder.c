@@ -1,9 +1,7 @@
 #include "output/run_folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,37 +10,31 @@
 #include "io/checkpoint/checkpoint.h"
 #include "io/hdf5/step_files.h"
 
-/* Visit each of a run's files in the folder, with its path as context; stops when a visit fails. */
-static enum status visit_all(const struct output_setting *requests, output_visitor *visit)
+/* All files of a run in the folder. */
+static enum status list_all(const struct output_setting *requests, struct path_list *files)
 {
-    char *directory = requests->directory;
-    TRY(folder_visit_file(directory, "report.json", visit, directory));
+    TRY(folder_add_file(requests->directory, "report.json", files));
     for (int k = 0; k < OUTPUT_KINDS; k++) {
-        TRY(output_kinds[k]->visit(requests, visit, directory));
+        TRY(output_kinds[k]->files(requests, files));
     }
     return STATUS_OK;
 }
 
-/* --restart auto without a checkpoint: replaces an unfinished run, but not a finished one. */
-static enum status refuse_finished(void *context, const char *path)
+/* --restart auto without a checkpoint replaces an unfinished run, but not a finished one. */
+static enum status refuse_file(enum output_mode mode, const char *path)
 {
-    const char *name = strrchr(path, '/');
-    if (name == NULL || strcmp(name, "/report.json") != 0) {
-        return STATUS_OK;
-    }
-    return fail(STATUS_INPUT,
-                "there is no checkpoint to restart from, and the output folder holds a finished "
-                "run (%s); replace it with --overwrite instead of --restart, or choose another "
-                "folder with --output",
-                path);
-}
-
-static enum status refuse_file(void *context, const char *path)
-{
-    return fail(STATUS_INPUT,
-                "the output folder already holds a run (%s); continue it with --restart auto, "
-                "replace it with --overwrite, or choose another folder with --output",
-                path);
+    FAIL_IF(mode == OUTPUT_FRESH,
+            fail(STATUS_INPUT,
+                 "the output folder already holds a run (%s); continue it with --restart auto, "
+                 "replace it with --overwrite, or choose another folder with --output",
+                 path));
+    FAIL_IF(mode == OUTPUT_RETRY && path_ends_in(path, "/report.json"),
+            fail(STATUS_INPUT,
+                 "there is no checkpoint to restart from, and the output folder holds a finished "
+                 "run (%s); replace it with --overwrite instead of --restart, or choose another "
+                 "folder with --output",
+                 path));
+    return STATUS_OK;
 }
 
 static enum status refuse_later(const char *directory, int64_t step)
@@ -61,9 +53,8 @@ static enum status refuse_later(const char *directory, int64_t step)
 
 /* What lies behind a link is not the folder's: nothing there may be removed. The output folder
  * itself may be one. */
-static enum status refuse_linked(void *context, const char *path)
+static enum status refuse_linked(const char *directory, const char *path)
 {
-    const char *directory = context;
     char parent[PATH_BYTES];
     struct stat found;
     snprintf(parent, sizeof parent, "%s", path);
@@ -97,28 +88,29 @@ enum status run_folder_check(const struct output_setting *requests, enum output_
                  "the path of the output folder has %zu bytes, and a restart could not open "
                  "checkpoints there; give at most %d",
                  strlen(directory), most));
-    if (mode == OUTPUT_REPLACE) {
-        TRY(visit_all(requests, refuse_linked));
-    }
-    if (run_folder_is_continued(directory, from)) {
+    if (run_folder_is_continued(directory, from) && mode != OUTPUT_REPLACE) {
         return mode == OUTPUT_FRESH ? refuse_later(directory, checkpoint_step_here(directory, from))
                                     : STATUS_OK;
     }
-    if (mode == OUTPUT_REPLACE) {
-        return STATUS_OK;
+    SCOPED_BY(path_list_free) struct path_list files = {0};
+    TRY(list_all(requests, &files));
+    for (int i = 0; i < files.count; i++) {
+        TRY(refuse_file(mode, files.path[i]));
     }
-    TRY(visit_all(requests, mode == OUTPUT_FRESH ? refuse_file : refuse_finished));
-    return visit_all(requests, refuse_linked);
-}
-
-static enum status remove_file(void *context, const char *path)
-{
-    return file_remove(path);
+    for (int i = 0; i < files.count; i++) {
+        TRY(refuse_linked(directory, files.path[i]));
+    }
+    return STATUS_OK;
 }
 
 enum status run_folder_clear(const struct output_setting *requests)
 {
-    return visit_all(requests, remove_file);
+    SCOPED_BY(path_list_free) struct path_list files = {0};
+    TRY(list_all(requests, &files));
+    for (int i = 0; i < files.count; i++) {
+        TRY(file_remove(files.path[i]));
+    }
+    return STATUS_OK;
 }
 
 enum status run_folder_roll_back(const struct output_setting *requests, int64_t step,
@@ -135,54 +127,34 @@ enum status run_folder_roll_back(const struct output_setting *requests, int64_t 
     return STATUS_OK;
 }
 
-enum status folder_visit_file(const char *directory, const char *name, output_visitor *visit,
-                              void *context)
+enum status folder_add_file(const char *directory, const char *name, struct path_list *files)
 {
     char path[PATH_BYTES];
     TRY(path_join(directory, name, path));
-    return file_exists(path) ? visit(context, path) : STATUS_OK;
+    return file_exists(path) ? path_list_add(files, path) : STATUS_OK;
 }
 
-enum status folder_scan(const char *directory,
-                        enum status (*visit)(void *context, const char *entry), void *context)
+static bool is_of_steps(const char *name)
 {
-    SCOPED_FREE struct dirent **entries = NULL;
-    const int count = scandir(directory, &entries, NULL, alphasort);
-    enum status status = STATUS_OK;
-    FAIL_IF(count < 0 && errno != ENOENT && errno != ENOTDIR,
-            fail(STATUS_FILE, "cannot list the folder %s: %s", directory, strerror(errno)));
-    for (int i = 0; i < count; i++) {
-        status = status == STATUS_OK ? visit(context, entries[i]->d_name) : status;
-        free(entries[i]);
-    }
-    return status;
-}
-
-struct walk {
-    const char *folder;
-    output_visitor *visit;
-    void *context;
-};
-
-static enum status visit_step(void *context, const char *name)
-{
-    const struct walk *walk = context;
     static const char *const endings[] = {".h5", ".h5.tmp", ".h5.tmp.tmp", ".png", ".png.tmp"};
-    bool own = strcmp(name, "latest") == 0 || strcmp(name, "latest.tmp") == 0;
+    bool is = strcmp(name, "latest") == 0 || strcmp(name, "latest.tmp") == 0 ||
+              strcmp(name, STEP_FILES_GAPS) == 0;
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        own = own || step_file_step(name, endings[i]) >= 0;
+        is = is || step_file_step(name, endings[i]) >= 0;
     }
-    return own ? folder_visit_file(walk->folder, name, walk->visit, walk->context) : STATUS_OK;
+    return is;
 }
 
-enum status folder_visit_steps(const char *directory, const char *name, output_visitor *visit,
-                               void *context)
+enum status folder_add_steps(const char *directory, const char *name, struct path_list *files)
 {
     char folder[PATH_BYTES];
+    SCOPED_BY(path_list_free) struct path_list names = {0};
     TRY(path_join(directory, name, folder));
-    struct walk walk = {.folder = folder, .visit = visit, .context = context};
-    TRY(folder_visit_file(folder, STEP_FILES_GAPS, visit, context));
-    return folder_scan(folder, visit_step, &walk);
+    TRY(directory_list(folder, &names));
+    for (int i = 0; i < names.count; i++) {
+        TRY(is_of_steps(names.path[i]) ? folder_add_file(folder, names.path[i], files) : STATUS_OK);
+    }
+    return STATUS_OK;
 }
 
 enum status folder_report_uncut(const char *name, enum status status)

@@ -31,27 +31,13 @@ enum status run_folder_clear(const struct output_setting *requests);
 enum status run_folder_roll_back(const struct output_setting *requests, int64_t step,
                                  bool with_checkpoints);
 
-/* ---- search for files of one kind ---- */
+/* ---- for the kinds of output ---- */
 
-/* Visit directory/name, if it exists. */
-enum status folder_visit_file(const char *directory, const char *name, output_visitor *visit,
-                              void *context);
+/* Add directory/name, if it exists. */
+enum status folder_add_file(const char *directory, const char *name, struct path_list *files);
 
-/* Visit the files of a run in directory/name: step_N.h5, step_N.png, latest, and temporary ones. */
-enum status folder_visit_steps(const char *directory, const char *name, output_visitor *visit,
-                               void *context);
-
-/* The context of a visit of entries, by a kind of output. */
-struct folder_walk {
-    const struct output_setting *requests;
-    output_visitor *visit; /* of files, with its context */
-    void *context;
-    int64_t step; /* of a roll-back */
-};
-
-/* Call `visit` with the name of each entry, in a fixed order; stops at a failure. */
-enum status folder_scan(const char *directory,
-                        enum status (*visit)(void *context, const char *entry), void *context);
+/* Add the files of a run in directory/name: step_N.h5, step_N.png, latest, and temporary ones. */
+enum status folder_add_steps(const char *directory, const char *name, struct path_list *files);
 
 /* Reports that an output which this run does not continue could not be truncated: not a reason to
  * end the run. Returns STATUS_OK. */

@@ -1,9 +1,7 @@
 /* isotherm plot: pictures of a run's files. */
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -76,15 +74,11 @@ static void keep_first(enum status status, struct failure *first)
 
 static enum status plot_entries(struct failure *first)
 {
-    struct dirent **entries = NULL;
-    const int count = scandir(request.directory, &entries, NULL, alphasort);
-    FAIL_IF(count < 0,
-            fail(STATUS_FILE, "cannot open the folder %s: %s", request.directory, strerror(errno)));
-    for (int i = 0; i < count; i++) {
-        keep_first(plot_entry(entries[i]->d_name), first);
-        free(entries[i]);
+    SCOPED_BY(path_list_free) struct path_list names = {0};
+    TRY(directory_list(request.directory, &names));
+    for (int i = 0; i < names.count; i++) {
+        keep_first(plot_entry(names.path[i]), first);
     }
-    free(entries);
     return STATUS_OK;
 }
 

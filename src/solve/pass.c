@@ -64,11 +64,9 @@ static struct coefficients coefficients_in(const struct region *region,
         m->layout.halo[axis] -= m->layout.halo[axis] > region->beyond ? region->beyond : 0;
     }
     for (int f = 0; f < FACE_COUNT; f++) {
-        const enum axis normal = face_axis((enum face)f);
-        const enum axis across = normal == AXIS_X ? AXIS_Y : AXIS_X;
-        const enum axis up = normal == AXIS_Z ? AXIS_Y : AXIS_Z;
         if (m->d_patch[f] != NULL) {
-            const int64_t before = shift[up] * m->patch_pitch[f] + shift[across];
+            const int64_t before =
+                shift[face_up((enum face)f)] * m->patch_pitch[f] + shift[face_across((enum face)f)];
             m->d_patch[f] -= before;
             m->first_closure[f] -= m->first_closure[f] > 0 ? before : 0;
         }

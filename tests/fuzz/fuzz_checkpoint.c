@@ -139,7 +139,11 @@ static enum status read_file(void)
     struct checkpoint_state state;
     fail_clear();
     const enum status status =
-        checkpoint_read(MPI_COMM_SELF, rig.path, rig.field, &rig.grid, &rig.material, NULL, &state);
+        checkpoint_read(&(struct checkpoint_reader){.comm = MPI_COMM_SELF,
+                                                    .field = rig.field,
+                                                    .grid = &rig.grid,
+                                                    .material = &rig.material},
+                        rig.path, &state);
     expect(status == STATUS_OK || fail_message()[0] != '\0', "refused without a message");
     expect(status == STATUS_OK || status == STATUS_FILE || status == STATUS_INPUT,
            "a failure that is not the file's");

@@ -249,6 +249,25 @@ void rig_write_checkpoint(struct rig *rig, const char *directory, int64_t step, 
     }
 }
 
+static struct checkpoint_reader reader_of(const struct rig *rig)
+{
+    return (struct checkpoint_reader){
+        .comm = rig->comm, .field = rig->field, .grid = &rig->grid, .material = &rig->material};
+}
+
+enum status rig_read(struct rig *rig, const char *path, struct checkpoint_state *state)
+{
+    const struct checkpoint_reader reader = reader_of(rig);
+    return checkpoint_read(&reader, path, state);
+}
+
+enum status rig_read_newest(struct rig *rig, const char *directory, struct checkpoint_state *state,
+                            bool *found, char *path)
+{
+    const struct checkpoint_reader reader = reader_of(rig);
+    return checkpoint_read_newest(&reader, directory, state, found, path);
+}
+
 static int remove_entry(const char *path, const struct stat *found, int kind, struct FTW *where)
 {
     (void)found;

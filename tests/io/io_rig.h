@@ -62,6 +62,11 @@ uint64_t rig_hash(struct rig *rig);
 struct checkpoint_state rig_state(struct rig *rig, int64_t step);
 void rig_write_checkpoint(struct rig *rig, const char *directory, int64_t step, int keep);
 
+/* Collective. Load a checkpoint, or the newest one of a folder, that does not differ. */
+enum status rig_read(struct rig *rig, const char *path, struct checkpoint_state *state);
+enum status rig_read_newest(struct rig *rig, const char *directory, struct checkpoint_state *state,
+                            bool *found, char *path);
+
 /* Collective. Fill the field by `initial: file`. */
 enum status read_file(struct rig *rig, const char *path, const char *dataset);
 

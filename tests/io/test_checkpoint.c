@@ -54,7 +54,7 @@ static void round_trip(int writers, int readers, const int64_t cells[AXIS_COUNT]
         char path[PATH_BYTES];
         struct checkpoint_state state;
         in_folder(rig_folder, "step_0000000012.h5", path);
-        must(checkpoint_read(rig.comm, path, rig.field, &rig.grid, &rig.material, NULL, &state));
+        must(rig_read(&rig, path, &state));
         rig_expect_rough(&rig, 12);
         expect_state(&rig, &state, 12);
     }
@@ -243,36 +243,30 @@ TEST(test_fallback)
     bool found = true;
     folder_make_empty(rig_folder);
     rig_open(&rig, world_size(), SMALL, PRECISION_FLOAT64, "guard");
-    must(checkpoint_read_newest(rig.comm, rig_folder, rig.field, &rig.grid, &rig.material, NULL,
-                                &state, &found, path));
+    must(rig_read_newest(&rig, rig_folder, &state, &found, path));
     assert_false(found);
     for (int64_t step = 1; step <= 4; step++) {
         rig_write_checkpoint(&rig, rig_folder, step, 4);
     }
     damage(rig_folder, "step_0000000004.h5", 3000, true);
     damage(rig_folder, "step_0000000003.h5", -100, false);
-    must(checkpoint_read_newest(rig.comm, rig_folder, rig.field, &rig.grid, &rig.material, NULL,
-                                &state, &found, path));
+    must(rig_read_newest(&rig, rig_folder, &state, &found, path));
     assert_true(found);
     assert_non_null(strstr(path, "step_0000000002.h5"));
     rig_expect_rough(&rig, 2);
     expect_state(&rig, &state, 2);
 
     in_folder(rig_folder, "step_0000000003.h5", path);
-    must_fail(STATUS_FILE, "do not match its checksum",
-              checkpoint_read(rig.comm, path, rig.field, &rig.grid, &rig.material, NULL, &state));
+    must_fail(STATUS_FILE, "do not match its checksum", rig_read(&rig, path, &state));
     in_folder(rig_folder, "step_0000000004.h5", path);
-    must_fail(STATUS_FILE, "it has 3000 bytes instead of ",
-              checkpoint_read(rig.comm, path, rig.field, &rig.grid, &rig.material, NULL, &state));
+    must_fail(STATUS_FILE, "it has 3000 bytes instead of ", rig_read(&rig, path, &state));
     in_folder(rig_folder, "step_0000000005.h5", path);
-    must_fail(STATUS_FILE, "No such file",
-              checkpoint_read(rig.comm, path, rig.field, &rig.grid, &rig.material, NULL, &state));
+    must_fail(STATUS_FILE, "No such file", rig_read(&rig, path, &state));
 
     damage(rig_folder, "step_0000000002.h5", 700, false);
     damage(rig_folder, "step_0000000001.h5", 0, true);
     must_fail(STATUS_FILE, "none of the 4 checkpoints",
-              checkpoint_read_newest(rig.comm, rig_folder, rig.field, &rig.grid, &rig.material,
-                                     NULL, &state, &found, path));
+              rig_read_newest(&rig, rig_folder, &state, &found, path));
     assert_false(found);
     rig_close(&rig);
 }
@@ -288,9 +282,7 @@ static void refuse(const int64_t cells[AXIS_COUNT], enum precision precision, do
     rig.grid.lower[AXIS_Y] += lower;
     rig.material.conductivity += conductivity;
     rig.material.heat_capacity_volume += capacity;
-    must_fail(STATUS_INPUT, why,
-              checkpoint_read_newest(rig.comm, rig_folder, rig.field, &rig.grid, &rig.material,
-                                     NULL, &state, &found, path));
+    must_fail(STATUS_INPUT, why, rig_read_newest(&rig, rig_folder, &state, &found, path));
     assert_false(found);
     rig_close(&rig);
 }
@@ -331,8 +323,7 @@ static void expect_step_10(struct rig *rig)
     MPI_Barrier(rig->comm);
     assert_false(exists(rig_folder, "step_0000000020.h5"));
     assert_false(exists(rig_folder, "step_0000000020.h5.tmp"));
-    must(checkpoint_read_newest(rig->comm, rig_folder, rig->field, &rig->grid, &rig->material, NULL,
-                                &state, &found, path));
+    must(rig_read_newest(rig, rig_folder, &state, &found, path));
     assert_true(found);
     assert_int_equal(state.step, 10);
     rig_expect_rough(rig, 10);

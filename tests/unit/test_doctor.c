@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "doctor/doctor.h"
-#include "doctor/screen.h"
 #include "kernels/backend.h"
 #include "tests/test.h"
 
@@ -19,7 +18,7 @@ static void set_cores(int rank, int first, int count)
     struct machine *machine = &ranks[rank].machine;
     memset(&machine->cores, 0, sizeof machine->cores);
     for (int core = first; core < first + count; core++) {
-        core_set_add(&machine->cores, core);
+        CPU_SET((size_t)core, &machine->cores);
     }
 }
 
@@ -323,7 +322,12 @@ static void check_findings(int count, const struct screen_result results[], int 
                            const char *says[])
 {
     healthy_gpu_node(count);
-    assert_int_equal(screen_diagnose(&facts, results, findings, 0), n);
+    for (int rank = 0; rank < count; rank++) {
+        ranks[rank].devices = count;
+    }
+    facts.screened = results;
+    assert_int_equal(doctor_diagnose(&facts, findings), n);
+    facts.screened = NULL;
     for (int f = 0; f < n; f++) {
         assert_non_null(strstr(findings[f].what, says[f]));
     }

@@ -29,6 +29,7 @@ struct pairing {
     struct frames side[2];
     int64_t count;
     int64_t *match[2]; /* [count] */
+    double time_apart; /* of states that match, at most, s */
 };
 
 static void pairing_free(struct pairing *pairing)
@@ -215,10 +216,11 @@ static void place_text(const struct frames *frames, int64_t index, char *text, s
     }
 }
 
-struct worst {
-    struct extreme extreme;
-    int64_t state;
-};
+/* Of the state with the extreme, in the first series. */
+static const struct frame *frame_of(const struct pairing *pairing, int64_t state)
+{
+    return &pairing->side[0].frame[pairing->match[0][state]];
+}
 
 static const char *unit_of(const struct pairing *pairing)
 {
@@ -227,31 +229,31 @@ static const char *unit_of(const struct pairing *pairing)
 }
 
 static void print_worst(const char *kind, const char *unit, const struct pairing *pairing,
-                        const struct worst *worst)
+                        const struct extreme *worst)
 {
-    if (worst->extreme.value <= 0) {
+    if (worst->value <= 0) {
         log_info("largest %s difference: 0", kind);
         return;
     }
     char place[256];
-    const struct frame *frame = &pairing->side[0].frame[pairing->match[0][worst->state]];
-    place_text(&pairing->side[0], worst->extreme.index, place, sizeof place);
+    const struct frame *frame = frame_of(pairing, worst->state);
+    place_text(&pairing->side[0], worst->index, place, sizeof place);
     log_info("largest %s difference: %.6g%s at step %" PRId64
              ", t = %.6g s, %s: %.17g and %.17g %s",
-             kind, worst->extreme.value, unit, frame->step, frame->time, place, worst->extreme.a,
-             worst->extreme.b, unit_of(pairing));
+             kind, worst->value, unit, frame->step, frame->time, place, worst->a, worst->b,
+             unit_of(pairing));
 }
 
 static void json_worst(struct json *json, const char *key, const struct pairing *pairing,
-                       const struct worst *worst)
+                       const struct extreme *worst)
 {
     int64_t cell[AXIS_COUNT];
     double at[AXIS_COUNT];
     json_begin(json, key, '{');
-    json_real(json, "value", fmax(worst->extreme.value, 0));
-    if (worst->extreme.value > 0) {
-        const struct frame *frame = &pairing->side[0].frame[pairing->match[0][worst->state]];
-        locate(&pairing->side[0], worst->extreme.index, cell, at);
+    json_real(json, "value", fmax(worst->value, 0));
+    if (worst->value > 0) {
+        const struct frame *frame = frame_of(pairing, worst->state);
+        locate(&pairing->side[0], worst->index, cell, at);
         json_int(json, "step", frame->step);
         json_real(json, "time_s", frame->time);
         json_int3(json, "cell", cell);
@@ -260,41 +262,17 @@ static void json_worst(struct json *json, const char *key, const struct pairing 
             json_real(json, NULL, at[a]);
         }
         json_end(json, ']');
-        json_real(json, "a_K", worst->extreme.a);
-        json_real(json, "b_K", worst->extreme.b);
+        json_real(json, "a_K", worst->a);
+        json_real(json, "b_K", worst->b);
     }
     json_end(json, '}');
 }
 
 /* ---- the comparison ---- */
 
-struct result {
-    struct worst worst[EXTREMES];
-    int64_t unequal, beyond, one_nan, both_nan;
-    int64_t nan_state, first_one_nan;
-    double time_apart; /* s */
-};
-
-static void add_difference(struct result *result, const struct difference *d, int64_t state)
+static enum status compare_all(struct pairing *pairing, struct difference *all)
 {
-    for (int e = 0; e < EXTREMES; e++) {
-        if (d->largest[e].value > result->worst[e].extreme.value) {
-            result->worst[e] = (struct worst){d->largest[e], state};
-        }
-    }
-    result->unequal += d->unequal;
-    result->beyond += d->beyond;
-    result->one_nan += d->one_nan;
-    result->both_nan += d->both_nan;
-    if (d->first_one_nan >= 0 && result->first_one_nan < 0) {
-        result->first_one_nan = d->first_one_nan;
-        result->nan_state = state;
-    }
-}
-
-static enum status compare_all(const struct pairing *pairing, struct result *result)
-{
-    *result = (struct result){.first_one_nan = -1};
+    *all = difference_none();
     log_info("%10s  %-12s  |a-b|, %-5s  %-12s  %-12s  %s", "step", "t, s", unit_of(pairing),
              "relative", "ULP", "cells beyond");
     for (int64_t n = 0; n < pairing->count; n++) {
@@ -304,8 +282,13 @@ static enum status compare_all(const struct pairing *pairing, struct result *res
         const int64_t nb = pairing->match[1][n];
         struct difference d;
         TRY(frames_compare(MPI_COMM_WORLD, a, na, b, nb, options.rtol, options.atol, &d));
-        add_difference(result, &d, n);
-        result->time_apart = fmax(result->time_apart, fabs(a->frame[na].time - b->frame[nb].time));
+        for (int e = 0; e < EXTREMES; e++) {
+            d.largest[e].state = n;
+        }
+        d.nan_state = n;
+        difference_merge(all, &d);
+        pairing->time_apart =
+            fmax(pairing->time_apart, fabs(a->frame[na].time - b->frame[nb].time));
         if (n < SHOWN_STATES) {
             print_state(&a->frame[na], &d);
         } else if (n == SHOWN_STATES) {
@@ -315,44 +298,44 @@ static enum status compare_all(const struct pairing *pairing, struct result *res
     return STATUS_OK;
 }
 
-static void print_result(const struct pairing *pairing, const struct result *result)
+static void print_result(const struct pairing *pairing, const struct difference *all)
 {
     const double cells = (double)(pairing->side[0].cells[0] * pairing->side[0].cells[1] *
                                   pairing->side[0].cells[2]) *
                          (double)pairing->count;
     char unit[80];
     snprintf(unit, sizeof unit, " %s", unit_of(pairing));
-    print_worst("absolute", unit, pairing, &result->worst[ABSOLUTE]);
-    print_worst("relative", "", pairing, &result->worst[RELATIVE]);
-    print_worst("ULP", "", pairing, &result->worst[ULP]);
-    if (result->one_nan > 0) {
+    print_worst("absolute", unit, pairing, &all->largest[ABSOLUTE]);
+    print_worst("relative", "", pairing, &all->largest[RELATIVE]);
+    print_worst("ULP", "", pairing, &all->largest[ULP]);
+    if (all->one_nan > 0) {
         char place[256];
-        place_text(&pairing->side[0], result->first_one_nan, place, sizeof place);
+        place_text(&pairing->side[0], all->first_one_nan, place, sizeof place);
         log_info("NaN in one of them only: %" PRId64 " cell%s, the first at step %" PRId64 ", %s",
-                 result->one_nan, result->one_nan == 1 ? "" : "s",
-                 pairing->side[0].frame[pairing->match[0][result->nan_state]].step, place);
+                 all->one_nan, all->one_nan == 1 ? "" : "s",
+                 frame_of(pairing, all->nan_state)->step, place);
     }
-    if (result->both_nan > 0) {
-        log_info("NaN in both: %" PRId64 " cell%s as equal", result->both_nan,
-                 result->both_nan == 1 ? ", which counts" : "s, which count");
+    if (all->both_nan > 0) {
+        log_info("NaN in both: %" PRId64 " cell%s as equal", all->both_nan,
+                 all->both_nan == 1 ? ", which counts" : "s, which count");
     }
-    if (result->time_apart > 0) {
-        log_info("times of matching states differ by up to %.6g s", result->time_apart);
+    if (pairing->time_apart > 0) {
+        log_info("times of matching states differ by up to %.6g s", pairing->time_apart);
     }
-    if (result->beyond > 0) {
+    if (all->beyond > 0) {
         log_info("different: %" PRId64 " of %.0f cells %s more than %g %s + %g max(|a|, |b|) apart",
-                 result->beyond, cells, result->beyond == 1 ? "is" : "are", options.atol,
+                 all->beyond, cells, all->beyond == 1 ? "is" : "are", options.atol,
                  unit_of(pairing), options.rtol);
-    } else if (result->unequal > 0) {
+    } else if (all->unequal > 0) {
         log_info("equal within %g %s + %g max(|a|, |b|); %" PRId64 " of %.0f cells differ%s",
-                 options.atol, unit_of(pairing), options.rtol, result->unequal, cells,
-                 result->unequal == 1 ? "s" : "");
+                 options.atol, unit_of(pairing), options.rtol, all->unequal, cells,
+                 all->unequal == 1 ? "s" : "");
     } else {
         log_info("equal in all %.0f cells", cells);
     }
 }
 
-static enum status save_json(const struct pairing *pairing, const struct result *result)
+static enum status save_json(const struct pairing *pairing, const struct difference *all)
 {
     struct json json;
     TRY(json_open(&json));
@@ -364,15 +347,15 @@ static enum status save_json(const struct pairing *pairing, const struct result 
     json_string(&json, "unit", unit_of(pairing));
     json_real(&json, "rtol", options.rtol);
     json_real(&json, "atol", options.atol);
-    json_bool(&json, "equal", result->beyond == 0);
-    json_int(&json, "unequal_cells", result->unequal);
-    json_int(&json, "cells_beyond", result->beyond);
-    json_int(&json, "nan_in_one", result->one_nan);
-    json_int(&json, "nan_in_both", result->both_nan);
-    json_real(&json, "time_apart_s", result->time_apart);
-    json_worst(&json, "absolute_K", pairing, &result->worst[ABSOLUTE]);
-    json_worst(&json, "relative", pairing, &result->worst[RELATIVE]);
-    json_worst(&json, "ulp", pairing, &result->worst[ULP]);
+    json_bool(&json, "equal", all->beyond == 0);
+    json_int(&json, "unequal_cells", all->unequal);
+    json_int(&json, "cells_beyond", all->beyond);
+    json_int(&json, "nan_in_one", all->one_nan);
+    json_int(&json, "nan_in_both", all->both_nan);
+    json_real(&json, "time_apart_s", pairing->time_apart);
+    json_worst(&json, "absolute_K", pairing, &all->largest[ABSOLUTE]);
+    json_worst(&json, "relative", pairing, &all->largest[RELATIVE]);
+    json_worst(&json, "ulp", pairing, &all->largest[ULP]);
     json_end(&json, '}');
     return json_finish(&json, STATUS_OK, options.json);
 }
@@ -391,13 +374,13 @@ static enum status execute(void)
     if (pairing.side[0].has_place != pairing.side[1].has_place) {
         log_info("only %s has coordinates", pairing.side[pairing.side[0].has_place ? 0 : 1].path);
     }
-    struct result result;
-    TRY(compare_all(&pairing, &result));
-    print_result(&pairing, &result);
+    struct difference all;
+    TRY(compare_all(&pairing, &all));
+    print_result(&pairing, &all);
     if (options.json != NULL) {
-        TRY(status_agree(MPI_COMM_WORLD, first ? save_json(&pairing, &result) : STATUS_OK));
+        TRY(status_agree(MPI_COMM_WORLD, first ? save_json(&pairing, &all) : STATUS_OK));
     }
-    if (result.beyond > 0) {
+    if (all.beyond > 0) {
         fail_set_agreed("the files differ");
         return STATUS_DIFFERENT;
     }

@@ -1,6 +1,7 @@
 /* The checks of materials and sources, and the numbers of materials that are given by name. */
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "base/text/rows.h"
 
 static const char *const kinds[] = {
@@ -338,21 +339,13 @@ int sources_moving(const struct sources *sources)
 
 bool path_at(const struct path *path, double t, struct path_row *row, int *segment)
 {
-    int low = 0;
-    int high = path->count - 1;
-    if (t < path->rows[low].t || t > path->rows[high].t) {
+    if (t < path->rows[0].t || t > path->rows[path->count - 1].t) {
         return false;
     }
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (path->rows[middle].t <= t) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
+    const int low =
+        (int)sorted_interval(&path->rows[0].t, sizeof path->rows[0], path->count - 1, t);
     const struct path_row *a = &path->rows[low];
-    const struct path_row *b = &path->rows[high];
+    const struct path_row *b = a + 1;
     const double share = (t - a->t) / (b->t - a->t);
     *segment = low;
     row->t = t;

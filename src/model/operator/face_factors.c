@@ -17,7 +17,6 @@ struct origin {
 };
 
 struct face_factors {
-    struct box wide; /* the cells of the plane */
     int norigins;
     struct origin *origin;
     bool moves[BOUNDARY_FACTORS];
@@ -29,16 +28,6 @@ struct face_factors {
     } kept[BOUNDARY_TIMES];
     double *piece; /* room for all cells */
 };
-
-static enum axis axis_across(enum face face)
-{
-    return face_axis(face) == AXIS_X ? AXIS_Y : AXIS_X;
-}
-
-static enum axis axis_up(enum face face)
-{
-    return face_axis(face) == AXIS_Z ? AXIS_Y : AXIS_Z;
-}
 
 /* Of a number of a condition: its formula or its factor. */
 static enum status place(const struct problem *problem, enum face face, int patch, int number,
@@ -86,7 +75,7 @@ static enum status read_row(const struct problem *problem, const struct origin *
                             float *values)
 {
     const int64_t *n = problem->grid.cells;
-    const enum axis along[] = {axis_across(face), axis_up(face)};
+    const enum axis along[] = {face_across(face), face_up(face)};
     const int ntimes = origin->shape->times.ntimes;
     struct grid flat = problem->grid;
     struct box box = {.lo = {0, 0, 0}, .hi = {1, 1, 1}};
@@ -110,43 +99,31 @@ static enum status read_row(const struct problem *problem, const struct origin *
 }
 
 /* The pieces of the plane's cells that are inside the grid. */
-static int pieces_of(const struct problem *problem, const struct box *wide,
+static int pieces_of(const struct problem *problem, const struct patch_plane *plane,
                      struct box_piece pieces[BOX_PIECES_MOST])
 {
-    return box_pieces(wide, problem->grid.cells, problem->boundary.periodic, pieces);
+    return box_pieces(&plane->wide, problem->grid.cells, problem->boundary.periodic, pieces);
 }
 
-/* The place in the plane of cell c of a piece. */
-static int64_t place_of(const struct patch_plane *plane, enum face face, const struct box *wide,
-                        const struct box_piece *piece, int64_t c)
-{
-    const enum axis across = axis_across(face);
-    const enum axis up = axis_up(face);
-    const int64_t n = box_extent(&piece->cells, across);
-    const int64_t row = piece->cells.lo[up] + piece->shift[up] - wide->lo[up];
-    const int64_t column = piece->cells.lo[across] + piece->shift[across] - wide->lo[across];
-    return (row + c / n) * plane->pitch + column + c % n;
-}
-
-static enum status read_rows(const struct problem *problem, enum face face,
-                             const struct patch_plane *plane, const struct face_factors *all,
+static enum status read_rows(const struct problem *problem, const struct patch_plane *plane,
                              class_reader *read, struct origin *origin)
 {
     const int ntimes = origin->shape->times.ntimes;
     const size_t nrows = ntimes > 0 ? (size_t)ntimes : 1;
-    const struct boundary_setting *setting = &problem->boundary.face[face][origin->patch].setting;
+    const struct boundary_setting *setting =
+        &problem->boundary.face[plane->face][origin->patch].setting;
     struct box_piece pieces[BOX_PIECES_MOST];
-    const int npieces = pieces_of(problem, &all->wide, pieces);
+    const int npieces = pieces_of(problem, plane, pieces);
     SCOPED_FREE float *values = malloc((size_t)plane->bytes * sizeof *values);
     origin->rows = calloc(nrows * (size_t)plane->bytes, sizeof *origin->rows);
     TRY(CHECK_MEMORY(values != NULL && origin->rows != NULL, "no memory for the maps of a face"));
     for (int p = 0; p < npieces * (int)nrows; p++) {
         const struct box_piece *piece = &pieces[p % npieces];
         float *row = origin->rows + (int64_t)(p / npieces) * plane->bytes;
-        TRY(read_row(problem, origin, face, &piece->cells, p / npieces, read, values));
+        TRY(read_row(problem, origin, plane->face, &piece->cells, p / npieces, read, values));
         for (int64_t c = 0; c < box_cells(&piece->cells); c++) {
             const double value = (double)values[c];
-            const int64_t at = place_of(plane, face, &all->wide, piece, c);
+            const int64_t at = patch_plane_place_in(plane, piece, c);
             FAIL_IF(plane->h_patch[at] == origin->patch &&
                         !is_valid(setting, origin->number, value),
                     fail_value(problem, setting, origin->number, &piece->cells, c, value));
@@ -173,13 +150,14 @@ static void mix_rows(const struct origin *origin, const struct patch_plane *plan
     }
 }
 
-static enum status evaluate(const struct problem *problem, enum face face,
-                            const struct patch_plane *plane, const struct face_factors *all,
+static enum status evaluate(const struct problem *problem, const struct patch_plane *plane,
                             struct origin *origin, double time, double *values)
 {
-    const struct boundary_setting *setting = &problem->boundary.face[face][origin->patch].setting;
+    const struct boundary_setting *setting =
+        &problem->boundary.face[plane->face][origin->patch].setting;
+    const double *painted = plane->moving->piece;
     struct box_piece pieces[BOX_PIECES_MOST];
-    const int npieces = pieces_of(problem, &all->wide, pieces);
+    const int npieces = pieces_of(problem, plane, pieces);
     if (origin->rows != NULL) {
         mix_rows(origin, plane, time, values);
         return STATUS_OK;
@@ -189,28 +167,27 @@ static enum status evaluate(const struct problem *problem, enum face face,
     for (int p = 0; p < npieces; p++) {
         const struct box *cells = &pieces[p].cells;
         int64_t wrong = INT64_MAX; /* the first cell with an invalid value */
-        TRY(brush_paint(&origin->brush, cells, PRECISION_FLOAT64, all->piece));
+        TRY(brush_paint(&origin->brush, cells, PRECISION_FLOAT64, plane->moving->piece));
 #pragma omp parallel for reduction(min : wrong)
         for (int64_t c = 0; c < box_cells(cells); c++) {
-            const int64_t at = place_of(plane, face, &all->wide, &pieces[p], c);
-            const double value = origin->rounds ? (double)(float)all->piece[c] : all->piece[c];
+            const int64_t at = patch_plane_place_in(plane, &pieces[p], c);
+            const double value = origin->rounds ? (double)(float)painted[c] : painted[c];
             const bool own = plane->h_patch[at] == origin->patch;
             const bool bad = own && !is_valid(setting, origin->number, value);
             wrong = bad && c < wrong ? c : wrong;
             values[at] = own ? value : values[at];
         }
         FAIL_IF(wrong < INT64_MAX,
-                fail_value(problem, setting, origin->number, cells, wrong, all->piece[wrong]));
+                fail_value(problem, setting, origin->number, cells, wrong, painted[wrong]));
     }
     return STATUS_OK;
 }
 
-static enum status open_origin(const struct problem *problem, enum face face,
-                               const struct patch_plane *plane, const struct face_factors *all,
+static enum status open_origin(const struct problem *problem, const struct patch_plane *plane,
                                class_reader *read, struct origin *origin)
 {
     if (origin->shape->kind == INITIAL_FILE) {
-        return read_rows(problem, face, plane, all, read, origin);
+        return read_rows(problem, plane, read, origin);
     }
     return brush_begin(&origin->brush, &problem->grid, origin->shape, plane->bytes, 1);
 }
@@ -222,11 +199,11 @@ static void close_origin(struct origin *origin)
 }
 
 /* Paint a factor at time 0; keep it if it varies. */
-static enum status add_origin(const struct problem *problem, enum face face,
-                              const struct patch_plane *plane, class_reader *read, int patch,
-                              int number, struct face_factors *all)
+static enum status add_origin(const struct problem *problem, const struct patch_plane *plane,
+                              class_reader *read, int patch, int number)
 {
-    const struct boundary_setting *setting = &problem->boundary.face[face][patch].setting;
+    struct face_factors *all = plane->moving;
+    const struct boundary_setting *setting = &problem->boundary.face[plane->face][patch].setting;
     const struct shape_setting *shape = &setting->factor[number];
     struct origin *origin = &all->origin[all->norigins];
     if (shape->kind == INITIAL_UNIFORM) {
@@ -237,8 +214,8 @@ static enum status add_origin(const struct problem *problem, enum face face,
                               .shape = shape,
                               .rounds = !setting->is_map[number] && !shape->varies};
     all->norigins++;
-    TRY(open_origin(problem, face, plane, all, read, origin));
-    TRY(evaluate(problem, face, plane, all, origin, 0, plane->h_factor[number]));
+    TRY(open_origin(problem, plane, read, origin));
+    TRY(evaluate(problem, plane, origin, 0, plane->h_factor[number]));
     all->moves[number] = all->moves[number] || shape->varies;
     if (!shape->varies) {
         close_origin(origin);
@@ -247,15 +224,12 @@ static enum status add_origin(const struct problem *problem, enum face face,
     return STATUS_OK;
 }
 
-static enum status allocate(const struct problem *problem, enum face face, const struct box *wide,
-                            struct patch_plane *plane, struct face_factors **made)
+static enum status allocate(const struct problem *problem, struct patch_plane *plane)
 {
     const size_t n = (size_t)plane->bytes;
-    const size_t most = (size_t)problem->boundary.nconditions[face] * BOUNDARY_FACTORS;
-    struct face_factors *all = calloc(1, sizeof *all);
-    *made = all;
+    const size_t most = (size_t)problem->boundary.nconditions[plane->face] * BOUNDARY_FACTORS;
+    struct face_factors *all = plane->moving = calloc(1, sizeof *all);
     TRY(CHECK_MEMORY(all != NULL, "no memory for the factors of a face"));
-    all->wide = *wide;
     all->origin = calloc(most, sizeof *all->origin);
     all->piece = malloc(n * sizeof *all->piece);
     bool whole = all->origin != NULL && all->piece != NULL;
@@ -287,14 +261,13 @@ uint64_t face_factors_bytes(const struct problem *problem, enum face face, uint6
 }
 
 /* The factors of conditions without one. */
-static void fill_with_ones(const struct problem *problem, enum face face, struct patch_plane *plane,
-                           const struct box *wide)
+static void fill_with_ones(const struct problem *problem, struct patch_plane *plane)
 {
     struct box_piece pieces[BOX_PIECES_MOST];
-    const int npieces = pieces_of(problem, wide, pieces);
+    const int npieces = pieces_of(problem, plane, pieces);
     for (int p = 0; p < npieces; p++) {
         for (int64_t c = 0; c < box_cells(&pieces[p].cells); c++) {
-            const int64_t at = place_of(plane, face, wide, &pieces[p], c);
+            const int64_t at = patch_plane_place_in(plane, &pieces[p], c);
             for (int f = 0; f < BOUNDARY_FACTORS; f++) {
                 plane->h_factor[f][at] = 1;
             }
@@ -302,18 +275,17 @@ static void fill_with_ones(const struct problem *problem, enum face face, struct
     }
 }
 
-enum status face_factors_create(const struct problem *problem, enum face face,
-                                const struct box *wide, class_reader *read,
+enum status face_factors_create(const struct problem *problem, class_reader *read,
                                 struct patch_plane *plane)
 {
-    TRY(allocate(problem, face, wide, plane, &plane->moving));
+    TRY(allocate(problem, plane));
     struct face_factors *all = plane->moving;
-    fill_with_ones(problem, face, plane, wide);
-    for (int i = 0; i < problem->boundary.nconditions[face] * BOUNDARY_FACTORS; i++) {
+    fill_with_ones(problem, plane);
+    for (int i = 0; i < problem->boundary.nconditions[plane->face] * BOUNDARY_FACTORS; i++) {
         const int patch = i / BOUNDARY_FACTORS;
         const int number = i % BOUNDARY_FACTORS;
-        TRY(place(problem, face, patch, number,
-                  add_origin(problem, face, plane, read, patch, number, all)));
+        TRY(place(problem, plane->face, patch, number,
+                  add_origin(problem, plane, read, patch, number)));
     }
     for (int i = 0; i < BOUNDARY_TIMES * BOUNDARY_FACTORS; i++) {
         double **values = &all->kept[i / BOUNDARY_FACTORS].values[i % BOUNDARY_FACTORS];
@@ -345,7 +317,7 @@ void face_factors_destroy(struct face_factors *moving)
     free(moving);
 }
 
-void face_factors_survey(const struct patch_plane *plane, int face, struct class_survey *survey)
+void face_factors_survey(const struct patch_plane *plane, struct class_survey *survey)
 {
     const struct face_factors *all = plane->moving;
     for (int i = 0; all != NULL && i < all->norigins; i++) {
@@ -355,7 +327,8 @@ void face_factors_survey(const struct patch_plane *plane, int face, struct class
             for (int64_t c = 0; c < plane->cells; c++) {
                 const double value = (double)values[patch_plane_place(plane, c)];
                 if (patch_plane_condition(plane, c) == origin->patch) {
-                    class_survey_widen(survey, face, origin->patch, origin->number, value, value);
+                    class_survey_widen(survey, plane->face, origin->patch, origin->number, value,
+                                       value);
                 }
             }
         }
@@ -363,8 +336,8 @@ void face_factors_survey(const struct patch_plane *plane, int face, struct class
 }
 
 /* The values of all factors at a time. */
-static enum status fill(const struct problem *problem, enum face face,
-                        const struct patch_plane *plane, double time, struct kept *kept)
+static enum status fill(const struct problem *problem, const struct patch_plane *plane, double time,
+                        struct kept *kept)
 {
     struct face_factors *all = plane->moving;
     kept->time = NAN;
@@ -376,22 +349,20 @@ static enum status fill(const struct problem *problem, enum face face,
     }
     for (int i = 0; i < all->norigins; i++) {
         struct origin *origin = &all->origin[i];
-        enum status status =
-            evaluate(problem, face, plane, all, origin, time, kept->values[origin->number]);
+        enum status status = evaluate(problem, plane, origin, time, kept->values[origin->number]);
         if (status == STATUS_INPUT) {
             char at[48];
             snprintf(at, sizeof at, "at t = %.9g s: ", time);
             status = fail_prefix(STATUS_NUMERICS, "%s", at);
         }
-        TRY(place(problem, face, origin->patch, origin->number, status));
+        TRY(place(problem, plane->face, origin->patch, origin->number, status));
     }
     kept->time = time;
     return STATUS_OK;
 }
 
-enum status face_factors_at(const struct problem *problem, enum face face,
-                            const struct patch_plane *plane, double time,
-                            const double *factor[BOUNDARY_FACTORS])
+enum status face_factors_at(const struct problem *problem, const struct patch_plane *plane,
+                            double time, const double *factor[BOUNDARY_FACTORS])
 {
     struct face_factors *all = plane->moving;
     for (int f = 0; f < BOUNDARY_FACTORS; f++) {
@@ -408,7 +379,7 @@ enum status face_factors_at(const struct problem *problem, enum face face,
         kept = is_it || (!found && other->used < kept->used) ? other : kept;
     }
     if (kept->used == 0 || kept->time != time) {
-        TRY(fill(problem, face, plane, time, kept));
+        TRY(fill(problem, plane, time, kept));
     }
     kept->used = ++all->uses;
     for (int f = 0; f < BOUNDARY_FACTORS; f++) {
@@ -427,7 +398,7 @@ void face_factors_widen(const struct problem *problem, enum face face,
         if (!condition->open || plane->moving == NULL) {
             continue;
         }
-        if (face_factors_at(problem, face, plane, time, factor) != STATUS_OK) {
+        if (face_factors_at(problem, plane, time, factor) != STATUS_OK) {
             fail_clear(); /* the run reports it if it comes that far */
             return;
         }

@@ -14,16 +14,9 @@ static const char *const name_of[FACTORS] = {
 static enum status read_values(const struct problem *problem, const struct shape_setting *shape,
                                const struct box *box, class_reader *read, float *values)
 {
-    struct brush brush;
-    if (shape->kind == INITIAL_FILE) {
-        return read(shape, &problem->grid, box, values);
-    }
-    enum status status = brush_begin(&brush, &problem->grid, shape, box_cells(box), 1);
-    if (status == STATUS_OK) {
-        status = brush_paint(&brush, box, PRECISION_FLOAT32, values);
-    }
-    brush_end(&brush);
-    return status;
+    return shape->kind == INITIAL_FILE
+               ? read(shape, &problem->grid, box, values)
+               : shape_paint(&problem->grid, shape, box, PRECISION_FLOAT32, values);
 }
 
 /* Give the cells of the material the values of a piece. */
@@ -90,27 +83,30 @@ enum status factor_map_create(const struct problem *problem, class_reader *read,
     return STATUS_OK;
 }
 
-/* Find the factors of the conductivities below and above the lower face of a cell; returns the cell
- * below. */
-static int64_t factors_at(const struct class_map *map, int axis, int64_t at, double factors[2])
+/* medium_conductance_of, or its upper bound before there are classes, medium_conductance_between.
+ */
+typedef double conductance_rule(const struct medium *medium, const struct grid *grid,
+                                enum axis axis, const struct class_key *own,
+                                const struct class_key *neighbour, const double factors[2]);
+
+static double conductance(const struct class_map *map, const struct problem *problem, int axis,
+                          int64_t at, conductance_rule *rule)
 {
     const int64_t pitch[AXIS_COUNT] = {1, map->layout.pitch_y, map->layout.pitch_z};
+    const int64_t below = at - pitch[axis];
     const float *factor = map->h_factor[FACTOR_CONDUCTIVITY];
-    factors[0] = factor != NULL ? (double)factor[at - pitch[axis]] : 1;
-    factors[1] = factor != NULL ? (double)factor[at] : 1;
-    return at - pitch[axis];
+    const double factors[2] = {factor != NULL ? (double)factor[below] : 1,
+                               factor != NULL ? (double)factor[at] : 1};
+    const struct class_key own = class_map_key(map, below);
+    const struct class_key next = class_map_key(map, at);
+    return rule(&problem->medium, &problem->grid, (enum axis)axis, &own, &next, factors) /
+           problem->medium.heat_capacity_volume;
 }
 
 double factor_map_conductance(const struct class_map *map, const struct problem *problem, int axis,
                               int64_t at)
 {
-    double factors[2];
-    const int64_t low = factors_at(map, axis, at, factors);
-    const struct class_key own = class_map_key(map, low);
-    const struct class_key next = class_map_key(map, at);
-    return medium_conductance_of(&problem->medium, &problem->grid, (enum axis)axis, &own, &next,
-                                 factors) /
-           problem->medium.heat_capacity_volume;
+    return conductance(map, problem, axis, at, medium_conductance_of);
 }
 
 double factor_map_area(const struct class_map *map, const struct problem *problem, int axis,
@@ -120,19 +116,6 @@ double factor_map_area(const struct class_map *map, const struct problem *proble
     const struct class_key own = class_map_key(map, at - pitch[axis]);
     const struct class_key next = class_map_key(map, at);
     return medium_area(&problem->medium, &own, &next);
-}
-
-/* An upper bound of it, before there are classes. */
-static double most_conductance(const struct class_map *map, const struct problem *problem, int axis,
-                               int64_t at)
-{
-    double factors[2];
-    const int64_t low = factors_at(map, axis, at, factors);
-    const struct class_key own = class_map_key(map, low);
-    const struct class_key next = class_map_key(map, at);
-    return medium_conductance_between(&problem->medium, &problem->grid, (enum axis)axis, &own,
-                                      &next, factors) /
-           problem->medium.heat_capacity_volume;
 }
 
 double factor_map_capacity(const struct class_map *map, const struct problem *problem, int64_t at)
@@ -150,8 +133,8 @@ static double rate_at(const struct class_map *map, const struct problem *problem
     double sum = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (problem->grid.used[axis]) {
-            sum += most_conductance(map, problem, axis, at);
-            sum += most_conductance(map, problem, axis, at + pitch[axis]);
+            sum += conductance(map, problem, axis, at, medium_conductance_between);
+            sum += conductance(map, problem, axis, at + pitch[axis], medium_conductance_between);
         }
     }
     return sum / factor_map_capacity(map, problem, at);

@@ -14,9 +14,7 @@
 #pragma once
 
 #include "base/exact_sum.h"
-#include "model/medium/medium.h"
 #include "model/operator/operator.h"
-#include "model/space/grid.h"
 
 /* Plain data, the same on all ranks; stored in checkpoints. */
 struct ledger {

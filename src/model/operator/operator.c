@@ -194,7 +194,7 @@ static enum status find_states(const struct heat_operator *op, const struct prob
     }
     states->ntimes = boundary_times(&op->when, times);
     for (int i = 0; i < states->ntimes; i++) {
-        TRY(face_factors_at(problem, face, plane, times[i], states->factor[i]));
+        TRY(face_factors_at(problem, plane, times[i], states->factor[i]));
     }
     return STATUS_OK;
 }

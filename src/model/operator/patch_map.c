@@ -37,41 +37,24 @@ static enum status paint_patch(const struct problem *problem, enum face face, in
 {
     const struct settings *settings = problem->settings;
     struct shape_setting shape;
-    struct brush brush;
     char key[BOUNDARY_KEY_BYTES];
     patch_shape(&settings->boundary[face].patches[number - 1], face_axis(face), number, &shape);
-    enum status status = brush_begin(&brush, &problem->grid, &shape, box_cells(layer), 1);
-    if (status == STATUS_OK) {
-        status = brush_paint(&brush, layer, PRECISION_FLOAT32, numbers);
-    }
-    brush_end(&brush);
-    return settings_place(settings->origin, status, "%s", boundary_key(face, number, "where", key));
+    return settings_place(settings->origin,
+                          shape_paint(&problem->grid, &shape, layer, PRECISION_FLOAT32, numbers),
+                          "%s", boundary_key(face, number, "where", key));
 }
 
-/* The patches of the cells of one layer, inside the grid, to numbers[box_cells(layer)]. */
-static enum status paint_layer(const struct problem *problem, enum face face,
-                               const struct box *layer, float *numbers)
+/* The cells of one piece. `values`: room for as many. */
+static enum status paint_piece(const struct problem *problem, const struct box_piece *piece,
+                               float *values, struct patch_plane *plane)
 {
-    for (int64_t c = 0; c < box_cells(layer); c++) {
-        numbers[c] = 0;
+    const int64_t cells = box_cells(&piece->cells);
+    memset(values, 0, (size_t)cells * sizeof *values);
+    for (int number = 1; number < problem->boundary.nconditions[plane->face]; number++) {
+        TRY(paint_patch(problem, plane->face, number, &piece->cells, values));
     }
-    for (int number = 1; number < problem->boundary.nconditions[face]; number++) {
-        TRY(paint_patch(problem, face, number, layer, numbers));
-    }
-    return STATUS_OK;
-}
-
-/* Paint one piece of the cells inside the grid: rows of n cells, from (row, column) of the plane
- * on. `values`: room for as many. */
-static enum status paint_piece(const struct problem *problem, enum face face,
-                               const struct box *cells, int64_t row, int64_t column, float *values,
-                               struct patch_plane *plane)
-{
-    const enum axis across = face_axis(face) == AXIS_X ? AXIS_Y : AXIS_X;
-    const int64_t n = box_extent(cells, across);
-    TRY(paint_layer(problem, face, cells, values));
-    for (int64_t c = 0; c < box_cells(cells); c++) {
-        plane->h_patch[(row + c / n) * plane->pitch + column + c % n] = (uint8_t)values[c];
+    for (int64_t c = 0; c < cells; c++) {
+        plane->h_patch[patch_plane_place_in(plane, piece, c)] = (uint8_t)values[c];
     }
     return STATUS_OK;
 }
@@ -80,17 +63,18 @@ static enum status paint_face(const struct problem *problem, enum face face,
                               const struct box *owned, int depth, class_reader *read,
                               struct patch_plane *plane)
 {
-    const enum axis normal = face_axis(face);
-    const enum axis across = normal == AXIS_X ? AXIS_Y : AXIS_X;
-    const enum axis up = normal == AXIS_Z ? AXIS_Y : AXIS_Z;
+    const enum axis across = face_across(face);
+    const enum axis up = face_up(face);
     const struct box layer = box_inside(owned, face, 1);
     struct box_piece pieces[BOX_PIECES_MOST];
     struct box wide = layer;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const int halo = axis != (int)normal && problem->grid.used[axis] ? depth : 0;
+        const int halo = axis != (int)face_axis(face) && problem->grid.used[axis] ? depth : 0;
         wide.lo[axis] -= halo;
         wide.hi[axis] += halo;
     }
+    plane->face = face;
+    plane->wide = wide;
     plane->cells = box_cells(&layer);
     plane->columns = box_extent(&layer, across);
     plane->pitch = box_extent(&wide, across);
@@ -103,13 +87,10 @@ static enum status paint_face(const struct problem *problem, enum face face,
                      "no memory for the patches of a face"));
     const int npieces = box_pieces(&wide, problem->grid.cells, problem->boundary.periodic, pieces);
     for (int p = 0; p < npieces; p++) {
-        const struct box *cells = &pieces[p].cells;
-        const int64_t row = cells->lo[up] + pieces[p].shift[up] - wide.lo[up];
-        const int64_t column = cells->lo[across] + pieces[p].shift[across] - wide.lo[across];
-        TRY(paint_piece(problem, face, cells, row, column, values, plane));
+        TRY(paint_piece(problem, &pieces[p], values, plane));
     }
     return boundary_has_factors(&problem->boundary, face)
-               ? face_factors_create(problem, face, &wide, read, plane)
+               ? face_factors_create(problem, read, plane)
                : STATUS_OK;
 }
 
@@ -159,8 +140,8 @@ enum status patch_map_classify(struct patch_map *map, const struct class_map *cl
     for (int f = 0; f < FACE_COUNT; f++) {
         struct patch_plane *plane = &map->face[f];
         const enum axis normal = face_axis((enum face)f);
-        const enum axis across = normal == AXIS_X ? AXIS_Y : AXIS_X;
-        const enum axis up = normal == AXIS_Z ? AXIS_Y : AXIS_Z;
+        const enum axis across = face_across((enum face)f);
+        const enum axis up = face_up((enum face)f);
         if (!patch_plane_has_factors(plane)) {
             continue;
         }
@@ -207,7 +188,7 @@ void patch_map_survey(const struct patch_map *map, struct class_survey *survey)
             }
             survey->patches[f][patch]++;
         }
-        face_factors_survey(plane, f, survey);
+        face_factors_survey(plane, survey);
     }
 }
 

@@ -4,6 +4,8 @@
 #include "model/operator/class_map.h"
 
 struct patch_plane {
+    enum face face;
+    struct box wide;  /* the cells, with those around the block (global indices) */
     uint8_t *h_patch; /* as device_medium has them (kernels/coefficients.h); 0 outside patches.
                          NULL: no patches, or the face is not at the edge of the domain */
     int64_t bytes, origin, pitch; /* all; before cell (0, 0); from a row to the next */
@@ -19,6 +21,18 @@ struct patch_plane {
 static inline int64_t patch_plane_place(const struct patch_plane *p, int64_t cell)
 {
     return p->origin + cell / p->columns * p->pitch + cell % p->columns;
+}
+
+/* The place of cell c of a piece of `wide`. */
+static inline int64_t patch_plane_place_in(const struct patch_plane *p,
+                                           const struct box_piece *piece, int64_t c)
+{
+    const enum axis across = face_across(p->face);
+    const enum axis up = face_up(p->face);
+    const int64_t n = box_extent(&piece->cells, across);
+    const int64_t row = piece->cells.lo[up] + piece->shift[up] - p->wide.lo[up];
+    const int64_t column = piece->cells.lo[across] + piece->shift[across] - p->wide.lo[across];
+    return (row + c / n) * p->pitch + column + c % n;
 }
 
 /* The condition of a cell, counted in the order of the block's cells at the face. */

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/sorted.h"
+
 static double extreme_width(const struct axis_cells *cells, double (*choose)(double, double))
 {
     double found = cells->widths[0];
@@ -148,16 +150,7 @@ double grid_in_cells(const struct grid *grid, enum axis axis, double position)
     if (edges == NULL) {
         return (position - grid->lower[axis]) / grid->spacing[axis];
     }
-    int64_t low = 0;
-    int64_t high = grid->cells[axis] - 1;
-    while (low < high) { /* the last cell that begins at `position` or below */
-        const int64_t middle = high - (high - low) / 2;
-        if (edges[middle] <= position) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
+    const int64_t low = sorted_interval(edges, sizeof *edges, grid->cells[axis], position);
     return (double)low + (position - edges[low]) / (edges[low + 1] - edges[low]);
 }
 

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/sorted.h"
+
 static int64_t common_divisor(int64_t a, int64_t b)
 {
     while (b != 0) {
@@ -31,19 +33,6 @@ enum status regrid_create(const int64_t old_cells[AXIS_COUNT], const int64_t new
 /* Of a new cell: overlaps of this share are rounding errors of edges. */
 static const double SLIVER = 1e-9;
 
-/* The last of `cells` cells that begins at or below `at`. */
-static int64_t cell_before(const double *edges, int64_t cells, double at)
-{
-    int64_t low = 0;
-    int64_t high = cells;
-    while (high - low > 1) {
-        const int64_t middle = (low + high) / 2;
-        low = edges[middle] <= at ? middle : low;
-        high = edges[middle] <= at ? high : middle;
-    }
-    return low;
-}
-
 /* The old cells that overlap new cell `index`. Positions are integers: an old cell is `new` wide, a
  * new cell `old`. */
 static int64_t first_old(const struct regrid *regrid, enum axis axis, int64_t index)
@@ -51,7 +40,8 @@ static int64_t first_old(const struct regrid *regrid, enum axis axis, int64_t in
     const double *edges = regrid->old_edges[axis];
     if (edges != NULL) {
         const double *cell = &regrid->new_edges[axis][index];
-        return cell_before(edges, regrid->cells[axis], cell[0] + SLIVER * (cell[1] - cell[0]));
+        return sorted_interval(edges, sizeof *edges, regrid->cells[axis],
+                               cell[0] + SLIVER * (cell[1] - cell[0]));
     }
     return index * regrid->old[axis] / regrid->new[axis];
 }
@@ -61,7 +51,8 @@ static int64_t last_old(const struct regrid *regrid, enum axis axis, int64_t ind
     const double *edges = regrid->old_edges[axis];
     if (edges != NULL) {
         const double *cell = &regrid->new_edges[axis][index];
-        return cell_before(edges, regrid->cells[axis], cell[1] - SLIVER * (cell[1] - cell[0]));
+        return sorted_interval(edges, sizeof *edges, regrid->cells[axis],
+                               cell[1] - SLIVER * (cell[1] - cell[0]));
     }
     return ((index + 1) * regrid->old[axis] - 1) / regrid->new[axis];
 }

@@ -357,6 +357,14 @@ void brush_end(struct brush *brush)
     free(brush->formulas);
 }
 
+enum status shape_paint(const struct grid *grid, const struct shape_setting *shape,
+                        const struct box *box, enum precision precision, void *values)
+{
+    SCOPED_BY(brush_end) struct brush brush;
+    TRY(brush_begin(&brush, grid, shape, box_cells(box), 1));
+    return brush_paint(&brush, box, precision, values);
+}
+
 enum status shape_number_labels(const struct shape_setting *part, const struct box *box,
                                 float *numbers)
 {

@@ -72,6 +72,10 @@ struct box brush_bounds(const struct brush *brush, const struct box *box);
 enum status brush_paint(const struct brush *brush, const struct box *box, enum precision precision,
                         void *values);
 
+/* The same with a brush for this box alone, and formulas at the centres of cells. */
+enum status shape_paint(const struct grid *grid, const struct shape_setting *shape,
+                        const struct box *box, enum precision precision, void *values);
+
 /* ---- the surfaces of painted shapes (area.c); not thread-safe ---- */
 
 /* Of the face between a cell and the next one on `axis`, which `parts` paint differently: the area

@@ -171,12 +171,10 @@ static double plan(const struct problem *problem)
     return count > 0 ? bytes * (double)(kept + 1) : 0;
 }
 
-static enum status visit(const struct output_setting *requests, output_visitor *visitor,
-                         void *context)
+static enum status files(const struct output_setting *requests, struct path_list *found)
 {
-    const char *directory = requests->directory;
-    TRY(folder_visit_file(directory, "postmortem.h5", visitor, context));
-    return folder_visit_steps(directory, "checkpoints", visitor, context);
+    TRY(folder_add_file(requests->directory, "postmortem.h5", found));
+    return folder_add_steps(requests->directory, "checkpoints", found);
 }
 
 const struct output_kind output_checkpoints = {
@@ -190,5 +188,5 @@ const struct output_kind output_checkpoints = {
     .list = list,
     .capture_bytes = capture_bytes,
     .plan = plan,
-    .visit = visit,
+    .files = files,
 };

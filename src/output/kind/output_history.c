@@ -356,10 +356,9 @@ static uint64_t kept_bytes(const struct problem *problem, const struct box *owne
     return on ? melt_pool_bytes(owned) : 0;
 }
 
-static enum status visit(const struct output_setting *requests, output_visitor *visitor,
-                         void *context)
+static enum status files(const struct output_setting *requests, struct path_list *found)
 {
-    return folder_visit_file(requests->directory, file_name, visitor, context);
+    return folder_add_file(requests->directory, file_name, found);
 }
 
 static enum status roll_back(const struct output_setting *requests, int64_t step)
@@ -382,6 +381,6 @@ const struct output_kind output_history = {
     .list = list,
     .kept_bytes = kept_bytes,
     .plan = plan,
-    .visit = visit,
+    .files = files,
     .roll_back = roll_back,
 };

@@ -75,26 +75,23 @@ static double plan(const struct problem *problem)
     return 1e5 * (double)count;
 }
 
-static enum status visit(const struct output_setting *requests, output_visitor *visitor,
-                         void *context)
+static enum status files(const struct output_setting *requests, struct path_list *found)
 {
-    return folder_visit_steps(requests->directory, "pictures", visitor, context);
-}
-
-static enum status cut_picture(void *context, const char *path)
-{
-    const int64_t *step = context;
-    const char *name = strrchr(path, '/') + 1;
-    if (strncmp(name, "step_", 5) != 0 || strtoll(name + 5, NULL, 10) <= *step) {
-        return STATUS_OK;
-    }
-    return file_remove(path);
+    return folder_add_steps(requests->directory, "pictures", found);
 }
 
 /* Also those that this run will draw again. */
 static enum status roll_back(const struct output_setting *requests, int64_t step)
 {
-    return visit(requests, cut_picture, &step);
+    SCOPED_BY(path_list_free) struct path_list found = {0};
+    TRY(files(requests, &found));
+    for (int i = 0; i < found.count; i++) {
+        const char *name = strrchr(found.path[i], '/') + 1;
+        if (strncmp(name, "step_", 5) == 0 && strtoll(name + 5, NULL, 10) > step) {
+            TRY(file_remove(found.path[i]));
+        }
+    }
+    return STATUS_OK;
 }
 
 extern const struct output_kind output_pictures;
@@ -107,6 +104,6 @@ const struct output_kind output_pictures = {
     .write = write_picture,
     .list = list,
     .plan = plan,
-    .visit = visit,
+    .files = files,
     .roll_back = roll_back,
 };

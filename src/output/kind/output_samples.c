@@ -305,29 +305,23 @@ static bool is_line(const char *directory, const char *entry)
     return is;
 }
 
-static enum status visit_entry(void *context, const char *entry)
-{
-    const struct folder_walk *walk = context;
-    const char *directory = walk->requests->directory;
-    return is_line(directory, entry)
-               ? folder_visit_file(directory, entry, walk->visit, walk->context)
-               : STATUS_OK;
-}
-
 /* Includes the files of these outputs, even if incomplete. probes.h5: from version 0.1.0. */
-static enum status visit(const struct output_setting *requests, output_visitor *visitor,
-                         void *context)
+static enum status files(const struct output_setting *requests, struct path_list *found)
 {
     const char *directory = requests->directory;
-    struct folder_walk walk = {.requests = requests, .visit = visitor, .context = context};
-    TRY(folder_scan(directory, visit_entry, &walk));
+    SCOPED_BY(path_list_free) struct path_list names = {0};
+    TRY(directory_list(directory, &names));
+    for (int i = 0; i < names.count; i++) {
+        const char *name = names.path[i];
+        TRY(is_line(directory, name) ? folder_add_file(directory, name, found) : STATUS_OK);
+    }
     for (int i = 0; i < requests->nlines; i++) {
         char name[PATH_BYTES];
         snprintf(name, sizeof name, "%.200s.csv", requests->lines[i].name);
-        TRY(folder_visit_file(directory, name, visitor, context));
+        TRY(folder_add_file(directory, name, found));
     }
-    TRY(folder_visit_file(directory, "probes.csv", visitor, context));
-    return folder_visit_file(directory, "probes.h5", visitor, context);
+    TRY(folder_add_file(directory, "probes.csv", found));
+    return folder_add_file(directory, "probes.h5", found);
 }
 
 static bool is_written(const struct output_setting *requests, const char *entry)
@@ -343,22 +337,19 @@ static bool is_written(const struct output_setting *requests, const char *entry)
     return false;
 }
 
-static enum status cut_entry(void *context, const char *entry)
-{
-    const struct folder_walk *walk = context;
-    const char *directory = walk->requests->directory;
-    return is_line(directory, entry) && !is_written(walk->requests, entry)
-               ? folder_cut_csv(directory, entry, walk->step)
-               : STATUS_OK;
-}
-
 static enum status roll_back(const struct output_setting *requests, int64_t step)
 {
     const char *directory = requests->directory;
-    struct folder_walk walk = {.requests = requests, .step = step};
-    TRY(folder_scan(directory, cut_entry, &walk));
-    return is_written(requests, "probes.csv") ? STATUS_OK
-                                              : folder_cut_csv(directory, "probes.csv", step);
+    SCOPED_BY(path_list_free) struct path_list names = {0};
+    TRY(directory_list(directory, &names));
+    for (int i = 0; i < names.count; i++) {
+        const char *name = names.path[i];
+        if (!is_written(requests, name) &&
+            (is_line(directory, name) || strcmp(name, "probes.csv") == 0)) {
+            TRY(folder_cut_csv(directory, name, step));
+        }
+    }
+    return STATUS_OK;
 }
 
 extern const struct output_kind output_samples;
@@ -376,6 +367,6 @@ const struct output_kind output_samples = {
     .list = list,
     .kept_bytes = kept_bytes,
     .plan = plan,
-    .visit = visit,
+    .files = files,
     .roll_back = roll_back,
 };

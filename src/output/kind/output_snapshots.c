@@ -209,37 +209,30 @@ static bool is_series(const char *directory, const char *entry, char name[256])
 }
 
 /* First the files that refer to the others. */
-static enum status visit_series(const char *directory, const char *name, output_visitor *visitor,
-                                void *context)
+static enum status add_series(const char *directory, const char *name, struct path_list *found)
 {
     for (int i = 0; i < ENDINGS; i++) {
         char file[PATH_BYTES];
         snprintf(file, sizeof file, "%.200s%s", name, endings[i]);
-        TRY(folder_visit_file(directory, file, visitor, context));
+        TRY(folder_add_file(directory, file, found));
     }
-    return folder_visit_steps(directory, name, visitor, context);
-}
-
-static enum status visit_entry(void *context, const char *entry)
-{
-    const struct folder_walk *walk = context;
-    const char *directory = walk->requests->directory;
-    char name[256];
-    return is_series(directory, entry, name)
-               ? visit_series(directory, name, walk->visit, walk->context)
-               : STATUS_OK;
+    return folder_add_steps(directory, name, found);
 }
 
 /* Includes the series of these outputs, even if incomplete. */
-static enum status visit(const struct output_setting *requests, output_visitor *visitor,
-                         void *context)
+static enum status files(const struct output_setting *requests, struct path_list *found)
 {
     const char *directory = requests->directory;
-    struct folder_walk walk = {.requests = requests, .visit = visitor, .context = context};
-    TRY(folder_scan(directory, visit_entry, &walk));
-    TRY(visit_series(directory, "snapshots", visitor, context));
+    SCOPED_BY(path_list_free) struct path_list names = {0};
+    char name[256];
+    TRY(directory_list(directory, &names));
+    for (int i = 0; i < names.count; i++) {
+        TRY(is_series(directory, names.path[i], name) ? add_series(directory, name, found)
+                                                      : STATUS_OK);
+    }
+    TRY(add_series(directory, "snapshots", found));
     for (int i = 0; i < requests->nregions; i++) {
-        TRY(visit_series(directory, requests->regions[i].name, visitor, context));
+        TRY(add_series(directory, requests->regions[i].name, found));
     }
     return STATUS_OK;
 }
@@ -258,28 +251,19 @@ static bool is_written(const struct output_setting *requests, const char *name)
     return false;
 }
 
-static enum status cut_entry(void *context, const char *entry)
-{
-    const struct folder_walk *walk = context;
-    const char *directory = walk->requests->directory;
-    char name[256];
-    char list_name[PATH_BYTES];
-    char path[PATH_BYTES];
-    if (!is_series(directory, entry, name)) {
-        return STATUS_OK;
-    }
-    snprintf(list_name, sizeof list_name, "%.200s.vtkhdf", name);
-    TRY(path_join(directory, list_name, path));
-    if (is_written(walk->requests, name) || !file_exists(path)) {
-        return STATUS_OK;
-    }
-    return folder_report_uncut(name, snapshots_cut(directory, name, walk->step));
-}
-
 static enum status roll_back(const struct output_setting *requests, int64_t step)
 {
-    struct folder_walk walk = {.requests = requests, .step = step};
-    return folder_scan(requests->directory, cut_entry, &walk);
+    const char *directory = requests->directory;
+    SCOPED_BY(path_list_free) struct path_list names = {0};
+    char name[256];
+    TRY(directory_list(directory, &names));
+    for (int i = 0; i < names.count; i++) {
+        if (path_ends_in(names.path[i], ".vtkhdf") && is_series(directory, names.path[i], name) &&
+            !is_written(requests, name)) {
+            TRY(folder_report_uncut(name, snapshots_cut(directory, name, step)));
+        }
+    }
+    return STATUS_OK;
 }
 
 extern const struct output_kind output_snapshots;
@@ -297,6 +281,6 @@ const struct output_kind output_snapshots = {
     .list = list,
     .capture_bytes = capture_bytes,
     .plan = plan,
-    .visit = visit,
+    .files = files,
     .roll_back = roll_back,
 };

@@ -77,12 +77,8 @@ static enum status paint_values(const struct problem *problem, int s, const stru
 {
     const struct source_setting *setting = problem->sources.source[s].setting;
     const struct class_map *map = &classes->map;
-    struct brush brush;
     memset(values, 0, (size_t)box_cells(owned) * sizeof *values);
-    enum status status = brush_begin(&brush, &problem->grid, &setting->shape, box_cells(owned), 1);
-    status = status == STATUS_OK ? brush_paint(&brush, owned, PRECISION_FLOAT32, values) : status;
-    brush_end(&brush);
-    TRY(status);
+    TRY(shape_paint(&problem->grid, &setting->shape, owned, PRECISION_FLOAT32, values));
     SCOPED_BY(profile_release) struct expression *profile = NULL;
     if (setting->profile != NULL) {
         TRY(shape_formula(&(struct shape_setting){.expression = setting->profile}, &profile));

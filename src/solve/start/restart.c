@@ -151,17 +151,20 @@ enum status restart_from(struct stepper *stepper, struct problem *problem, const
     struct state *state = stepper->state;
     struct judge context = {
         .settings = problem->settings, .changes = &state->changes, .may_change = may_change};
-    const struct checkpoint_terms terms = {
-        .judge = judge, .context = &context, .may_change = may_change};
+    const struct checkpoint_reader reader = {.comm = comm,
+                                             .field = stepper->level->field,
+                                             .grid = &problem->grid,
+                                             .material = &problem->medium,
+                                             .judge = judge,
+                                             .context = &context,
+                                             .may_change = may_change};
     struct checkpoint_state saved;
     *found = true;
     if (strcmp(from, "auto") == 0) {
-        TRY(checkpoint_read_newest(comm, problem->output.directory, stepper->level->field,
-                                   &problem->grid, &problem->medium, &terms, &saved, found,
+        TRY(checkpoint_read_newest(&reader, problem->output.directory, &saved, found,
                                    state->restarted_from));
     } else {
-        TRY(checkpoint_read(comm, from, stepper->level->field, &problem->grid, &problem->medium,
-                            &terms, &saved));
+        TRY(checkpoint_read(&reader, from, &saved));
         snprintf(state->restarted_from, PATH_BYTES, "%s", from);
     }
     if (!*found) {
