@@ -1,7 +1,7 @@
 /* The factors of the cells at a face: of formulas and files, fixed or varying in time. */
 #pragma once
 
-#include "model/operator/patch_plane.h"
+#include "model/operator/map/patch_plane.h"
 
 /* Paint the factors of the cells of a plane at time 0; after its patches. Keeps what later times
  * need. STATUS_INPUT, with the line of the configuration, when a factor is invalid; STATUS_FILE;

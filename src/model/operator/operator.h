@@ -7,7 +7,7 @@
 #include "base/exact_sum.h"
 #include "kernels/backend.h"
 #include "model/medium/boundary.h"
-#include "model/operator/patch_map.h"
+#include "model/operator/map/patch_map.h"
 #include "model/problem.h"
 #include "model/space/decomp.h"
 

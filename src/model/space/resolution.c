@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "model/medium/boundary.h"
-#include "model/operator/patch_map.h"
+#include "model/operator/map/patch_map.h"
 #include "model/space/shape.h"
 
 static const double TOLERATED = 0.05;

@@ -1,7 +1,7 @@
 /* Whether the grid resolves the shapes of `parts` and of patches, and has faces for `contacts`. */
 #pragma once
 
-#include "model/operator/class_map.h"
+#include "model/operator/map/class_map.h"
 
 /* STATUS_INPUT, with the line in the configuration, when a part or patch contains no cell centre.
  * Conditions are left to resolution_check_cells and patch_survey_apply. */

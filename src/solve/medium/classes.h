@@ -4,10 +4,10 @@
 
 #include "machine/team.h"
 #include "model/field/field.h"
-#include "model/operator/class_map.h"
-#include "model/operator/line_values.h"
+#include "model/operator/map/class_map.h"
+#include "model/operator/map/line_values.h"
+#include "model/operator/map/patch_map.h"
 #include "model/operator/operator.h"
-#include "model/operator/patch_map.h"
 #include "solve/engine.h"
 #include "solve/medium/surfaces.h"
 

@@ -2,7 +2,7 @@
 #include "base/comm.h"
 #include "io/input/field_file.h"
 #include "io/input/solid_file.h"
-#include "model/operator/factor_map.h"
+#include "model/operator/map/factor_map.h"
 #include "model/space/resolution.h"
 #include "solve/medium/classes.h"
 

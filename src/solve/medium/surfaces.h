@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/coefficients.h"
-#include "model/operator/surface_faces.h"
+#include "model/operator/map/surface_faces.h"
 #include "solve/engine.h"
 
 /* In the order of the body's cells. */

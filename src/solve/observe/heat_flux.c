@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "model/field/derived.h"
-#include "model/operator/factor_map.h"
+#include "model/operator/map/factor_map.h"
 #include "solve/observe/derive.h"
 #include "solve/observe/diagnostics.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/comm.h"
 #include "base/log.h"
-#include "model/operator/factor_map.h"
+#include "model/operator/map/factor_map.h"
 #include "solve/observe/self_check_faults.h"
 
 /* Owned cells with all that the results of some of them depend on, dense, [z][y][x]. */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "model/medium/curve.h"
-#include "model/operator/factor_map.h"
-#include "model/operator/surface_faces.h"
+#include "model/operator/map/factor_map.h"
+#include "model/operator/map/surface_faces.h"
 #include "solve/steady/grids.h"
 
 struct steady_reader {

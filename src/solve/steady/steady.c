@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/comm.h"
 #include "base/log.h"
-#include "model/operator/factor_map.h"
+#include "model/operator/map/factor_map.h"
 
 /* A step whose result is the change alone, which the ledger does not count. */
 static const struct superstep_level once = {.weight = 1, .predicts = true, .corrects = true};

@@ -1,7 +1,7 @@
 /* The patches and factors of the cells at one face of a block. */
 #pragma once
 
-#include "model/operator/class_map.h"
+#include "model/operator/map/class_map.h"
 
 struct patch_plane {
     enum face face;

@@ -1,4 +1,4 @@
-#include "model/operator/patch_map.h"
+#include "model/operator/map/patch_map.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "model/operator/factor_map.h"
+#include "model/operator/map/factor_map.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "model/operator/class_map.h"
+#include "model/operator/map/class_map.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
-#include "model/operator/surface_faces.h"
+#include "model/operator/map/surface_faces.h"
 
 #include "model/medium/curve.h"
-#include "model/operator/factor_map.h"
+#include "model/operator/map/factor_map.h"
 
 int surface_face_at(const struct problem *problem, const struct class_map *map, enum face face,
                     int64_t at, struct surface_face *found)

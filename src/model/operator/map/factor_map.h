@@ -3,7 +3,7 @@
  * follow. */
 #pragma once
 
-#include "model/operator/class_map.h"
+#include "model/operator/map/class_map.h"
 
 /* Make map->h_factor, in the layout of the classes, after these; the cells of materials without a
  * factor have 1. Adds their extremes to the survey. This and the next two do nothing where no

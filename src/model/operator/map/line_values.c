@@ -1,4 +1,4 @@
-#include "model/operator/line_values.h"
+#include "model/operator/map/line_values.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "model/operator/class_map.h"
+#include "model/operator/map/class_map.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/cell/heat_cell.h"
-#include "model/operator/line_values.h"
+#include "model/operator/map/line_values.h"
 
 /* The largest rates between all pairs of keys, 1/s: [axis][of key][neighbour]; and those of the
  * blood in each key. */

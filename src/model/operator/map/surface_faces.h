@@ -2,7 +2,7 @@
  * conductances of the medium, which insulate them. */
 #pragma once
 
-#include "model/operator/class_map.h"
+#include "model/operator/map/class_map.h"
 #include "model/operator/operator.h"
 
 /* The entry of `surfaces` of a face of the cell of an element of the map; -1: none. Of one that

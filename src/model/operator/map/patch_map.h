@@ -1,7 +1,7 @@
 /* The patch of each cell at the faces of a block. */
 #pragma once
 
-#include "model/operator/patch_plane.h"
+#include "model/operator/map/patch_plane.h"
 
 /* The patch as a shape of cells, for brush_create. `number`: what it paints. */
 void patch_shape(const struct patch_setting *patch, enum axis normal, int number,
