@@ -39,6 +39,9 @@ static int64_t find(const struct problem *problem, const struct layout *layout,
             }
             count++;
         }
+        if (elements != NULL) {
+            surfaces->h_first[cell[AXIS_Z] + 1] = count;
+        }
     }
     return count;
 }
@@ -102,10 +105,11 @@ enum status surfaces_create(const struct problem *problem, struct engine *engine
     const bool exchanges = problem->boundary.nsurfaces > 0;
     const size_t n = (size_t)count;
     SCOPED_FREE int64_t *elements = malloc((n + 1) * sizeof *elements);
+    surfaces->h_first = calloc((size_t)layout->cells[AXIS_Z] + 1, sizeof *surfaces->h_first);
     surfaces->h_pairs = malloc((n + 1) * sizeof *surfaces->h_pairs);
     surfaces->h_faces = stored ? malloc((n + 1) * sizeof *surfaces->h_faces) : NULL;
     surfaces->h_exchange = exchanges ? malloc((n + 1) * sizeof *surfaces->h_exchange) : NULL;
-    TRY(CHECK_MEMORY(elements != NULL && surfaces->h_pairs != NULL &&
+    TRY(CHECK_MEMORY(elements != NULL && surfaces->h_first != NULL && surfaces->h_pairs != NULL &&
                          stored == (surfaces->h_faces != NULL) &&
                          exchanges == (surfaces->h_exchange != NULL),
                      "no memory for the faces of surfaces"));
@@ -129,6 +133,7 @@ void surfaces_destroy(struct surfaces *surfaces, struct engine *engine)
 {
     free(surfaces->active.begin);
     free(surfaces->active.end);
+    free(surfaces->h_first);
     free(surfaces->h_pairs);
     free(surfaces->h_faces);
     free(surfaces->h_exchange);

@@ -8,6 +8,7 @@
 /* In the order of the body's cells. */
 struct surfaces {
     int64_t count;
+    int64_t *h_first; /* [planes on z + 1]: the faces before those of a plane */
     int32_t *h_pairs; /* of each face: the place of its g in the table (medium_g_at) */
     int64_t *h_faces; /* of properties per cell: the element that has its g; else NULL */
     struct surface_face *h_exchange; /* of each face; NULL: no surface exchanges */
