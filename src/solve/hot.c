@@ -75,6 +75,10 @@ static struct box heated_by(const struct level *level, const struct coefficients
     if (!box_is_empty(&all)) {
         all = hot_widened(&all, reach);
         all = box_intersect(&all, &owned);
+        for (int axis = AXIS_X; axis < AXIS_Z && level->classes->surfaces.count > 0; axis++) {
+            all.lo[axis] = owned.lo[axis]; /* whole planes: see sum_surfaces in pass.c */
+            all.hi[axis] = owned.hi[axis];
+        }
     }
     return all;
 }
@@ -122,10 +126,8 @@ int hot_find(struct level *level, const struct coefficients *levels, int nsteps)
     for (int b = 0; b < hot->count; b++) {
         cells += box_cells(&hot->of[b]);
     }
-    /* single steps of more cells take longer than they gain; and the heat of surfaces within a pass
-     * is found without sources */
-    if (8 * cells > 3 * box_cells(&owned) ||
-        (cells > 0 && (level->classes->surfaces.count > 0 || !has_fields(level)))) {
+    /* single steps of more cells take longer than they gain */
+    if (8 * cells > 3 * box_cells(&owned) || (cells > 0 && !has_fields(level))) {
         hot->count = 0;
         return single;
     }

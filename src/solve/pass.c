@@ -231,19 +231,41 @@ static enum status advance_around(const struct level *level, struct queue *queue
     return launch(level, queue, &region, true, coefficients, stage->nsteps, boxes, nboxes);
 }
 
-/* The heat of surfaces in a stage from d_now, whose halo is complete on the queue. */
-static enum status sum_surfaces(const struct level *level, struct queue *queue,
-                                const struct pass *pass, const struct stage *stage)
+/* The heat of surfaces in planes on z from `first` to before `end`, in steps from d_now, whose halo
+ * is complete on the queue where there are several. */
+static enum status sum_planes(const struct level *level, struct queue *queue,
+                              const struct coefficients *levels, int nsteps, int64_t first,
+                              int64_t end)
 {
-    const struct surfaces *surfaces = &level->classes->surfaces;
-    const struct coefficients *levels = &pass->levels[stage->first];
-    if (surfaces->count == 0 || levels->d_surface_sum == NULL) {
+    const struct surfaces *s = &level->classes->surfaces;
+    const int64_t at = s->count > 0 ? s->h_first[first] : 0;
+    if (s->count == 0 || levels->d_surface_sum == NULL || s->h_first[end] == at) {
         return STATUS_OK;
     }
     return ENQUEUE(level->engine->operations, sum_surfaces, queue, .layout = level->field->layout,
-                   .levels = levels, .nsteps = stage->nsteps, .d_field = level->field->d_now,
-                   .count = surfaces->count, .d_elements = surfaces->d_elements,
-                   .d_pairs = surfaces->d_pairs, .d_faces = surfaces->d_faces);
+                   .levels = levels, .nsteps = nsteps, .d_field = level->field->d_now,
+                   .count = s->h_first[end] - at, .d_elements = (int64_t *)s->d_elements + at,
+                   .d_pairs = (int32_t *)s->d_pairs + at,
+                   .d_faces = s->d_faces != NULL ? (int64_t *)s->d_faces + at : NULL);
+}
+
+/* The same of a stage; not of hot boxes, which beside surfaces have all cells of their planes. */
+static enum status sum_surfaces(const struct level *level, struct queue *queue,
+                                const struct pass *pass, const struct stage *stage)
+{
+    const int64_t planes = level->field->layout.cells[AXIS_Z];
+    const struct hot *hot = &level->hot;
+    for (int64_t k = 0, first, end; k < planes; k = end) {
+        first = end = planes;
+        for (int b = 0; b < hot->count; b++) {
+            if (hot->of[b].lo[AXIS_Z] >= k && hot->of[b].lo[AXIS_Z] < first) {
+                first = hot->of[b].lo[AXIS_Z];
+                end = hot->of[b].hi[AXIS_Z];
+            }
+        }
+        TRY(sum_planes(level, queue, &pass->levels[stage->first], stage->nsteps, k, first));
+    }
+    return STATUS_OK;
 }
 
 /* What surfaces exchange in a step from d_now, which has filled d_next on this queue. */
@@ -283,6 +305,7 @@ static enum status advance_hot(const struct level *level, struct queue *queue,
         for (int b = 0; b < hot->count; b++) {
             struct box boxes[FACE_COUNT];
             const struct box *box = &hot->of[b];
+            TRY(sum_planes(&steps, queue, &pass->levels[s], 1, box->lo[AXIS_Z], box->hi[AXIS_Z]));
             struct box wide = hot_widened(box, margin);
             wide = box_intersect(&wide, &region.cells);
             TRY(launch(&steps, queue, &region, false, &pass->levels[s], 1, box, 1));

@@ -471,3 +471,12 @@ def thick_body(radiates):
                     {"sphere": {"center": [0.01, 0.04, 0.03], "radius": 0.01, "value": 1200}}],
         "boundary": dict(zip(("x_min", "x_max", "y_min", "y_max", "z_min", "z_max"), faces)),
         "time": {"steps": 13}}
+
+
+def heated_body():
+    """The same, with beams that move along its surfaces."""
+    beam = {"power": 400.0, "radius": 8e-4, "y": "0.03 + 4e-3*sin(900*t)", "z": 0.02}
+    return {**thick_body(False), "sources": [
+        {"gaussian": {**beam, "x": "0.036 + 3e-3*sin(1100*t)"}},
+        {"gaussian": {**beam, "x": 0.014, "y": 0.011, "z": "0.023 - 0.02*t",
+                      "power": "300*sin(500*t)"}}]}

@@ -9,8 +9,8 @@ import numpy as np
 
 import problems
 from harness import SMALL, Case, cell_centers
-from media import (ambients_anywhere, solved_problem, some_problem, thick_body, with_a_radius,
-                   with_ambients, with_face_factors, with_factors, with_graded_axes,
+from media import (ambients_anywhere, heated_body, solved_problem, some_problem, thick_body,
+                   with_a_radius, with_ambients, with_face_factors, with_factors, with_graded_axes,
                    with_many_sizes, with_sources_of_temperature, with_surfaces)
 from media_solver import Problem, check_flux, flux_of
 from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
@@ -248,7 +248,8 @@ class RandomOnGpu(RandomProblems):
         ways = (("cpu", 1, 1), (gpu, 3, 1), (gpu, 4, 2), (gpu, 2, 3))
         after_steady = thick_body(False)
         after_steady["initial"].append({"steady": {}})
-        for n, config in enumerate([order_6, thick_body(True), thick_body(False), after_steady] + [
+        for n, config in enumerate([order_6, thick_body(True), thick_body(False), heated_body(),
+                                    after_steady] + [
                 {**config, "time": {"steps": 12}} for config in random + bodies]):
             config["output"] = {"history": {"every": 4}}
             cells = config["grid"]["cells"]

@@ -7,6 +7,7 @@ struct found {
     int64_t *elements, *faces;
     int32_t *pairs;
     struct surface_face *exchange;
+    int64_t *first; /* zeroed */
 };
 
 /* Finds each face between a cell of the body and one of an ambient that has a surface; returns
@@ -41,6 +42,9 @@ static int64_t find(const struct problem *problem, const struct layout *layout,
                 found->exchange[count] = face;
             }
             count++;
+        }
+        if (found != NULL) {
+            found->first[cell[AXIS_Z] + 1] = count;
         }
     }
     return count;
@@ -128,9 +132,11 @@ enum status surfaces_create(const struct problem *problem, struct engine *engine
     SCOPED_FREE int32_t *pairs = malloc(n * sizeof *pairs);
     SCOPED_FREE int64_t *faces = malloc(n * sizeof *faces);
     SCOPED_FREE struct surface_face *exchange = malloc(n * sizeof *exchange);
-    TRY(CHECK_MEMORY(elements != NULL && pairs != NULL && faces != NULL && exchange != NULL,
+    surfaces->h_first = calloc((size_t)layout->cells[AXIS_Z] + 1, sizeof *surfaces->h_first);
+    TRY(CHECK_MEMORY(elements != NULL && pairs != NULL && faces != NULL && exchange != NULL &&
+                         surfaces->h_first != NULL,
                      "no memory for the faces of surfaces"));
-    const struct found found = {elements, faces, pairs, exchange};
+    const struct found found = {elements, faces, pairs, exchange, surfaces->h_first};
     find(problem, layout, map, &found);
     TRY(engine_send(engine, elements, n * sizeof *elements, &surfaces->d_elements));
     TRY(engine_send(engine, pairs, n * sizeof *pairs, &surfaces->d_pairs));
@@ -151,6 +157,7 @@ void surfaces_destroy(struct surfaces *surfaces, struct engine *engine)
 {
     free(surfaces->active.begin);
     free(surfaces->active.end);
+    free(surfaces->h_first);
     engine->runtime->memory_free(engine->device, surfaces->d_condition);
     engine->runtime->memory_free(engine->device, surfaces->d_exchange);
     engine->runtime->memory_free(engine->device, surfaces->d_faces);

@@ -8,6 +8,7 @@
 /* In the order of the body's cells. */
 struct surfaces {
     int64_t count;
+    int64_t *h_first;               /* [planes on z + 1]: the faces before those of a plane */
     void *d_elements, *d_pairs;     /* as sum_surfaces has them */
     void *d_faces;                  /* the same with properties per cell; else NULL */
     void *d_numbers;                /* of each face with d_faces, else of each pair: struct

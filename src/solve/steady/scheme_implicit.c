@@ -41,8 +41,7 @@ static enum status take_stage(struct stepper *stepper, double start, double leng
                                .temperature = 1e-9,
                                .share = 1e-4,
                                .residual_share = 1e-4,
-                               .tolerance = INFINITY,
-                               .cycles = stepper->problem->time.steady.cycles};
+                               .tolerance = INFINITY};
     TRY(stepper_agree(stepper, operator_of_level(stepper->problem, start, length,
                                                  is_backward ? &backward : &implied[n], &goal.op)));
     TRY(steady_solve(stepper, &goal));

@@ -11,7 +11,6 @@ enum status steady_find(struct stepper *stepper)
                                                        .temperature = setting->temperature,
                                                        .residual_share = INFINITY,
                                                        .tolerance = setting->tolerance,
-                                                       .cycles = setting->cycles,
                                                        .is_steady = true});
 }
 

@@ -81,7 +81,7 @@ static bool needs_more(const struct solution *s)
 {
     enum { FASTEST = 50 };
     const struct steady *steady = s->steady;
-    return steady->count + 1 < s->goal->cycles &&
+    return steady->count + 1 < s->stepper->problem->time.steady.cycles &&
            (steady->count == 0 ||
             steady->record[steady->count - 1].error > FASTEST * error_wanted(s));
 }
@@ -290,7 +290,7 @@ static enum status iterate(struct solution *s, bool held, bool uniform_start)
         if (reached) {
             return STATUS_OK;
         }
-        if (steady->count == s->goal->cycles || steady->rounding) {
+        if (steady->count == s->stepper->problem->time.steady.cycles || steady->rounding) {
             return steady_fail_slow(s->stepper, s->goal);
         }
         const double residual = uniform || s->is_true ? s->largest_lack / s->goal->op.dt : NAN;

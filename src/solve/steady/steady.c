@@ -386,7 +386,7 @@ enum status steady_fail_slow(const struct stepper *stepper, const struct steady_
                        ? "Sources that grow with temperature may have no steady state: a thermal "
                          "run-away; if there is one, start from a colder state"
                        : "Raise time.steady.cycles, or time.steady.temperature and tolerance")
-        : sources_depend(&stepper->problem->sources)
+        : steady->pq < 0 || sources_run_away(&stepper->problem->sources, INFINITY) >= 0
             ? fail(STATUS_NUMERICS,
                    "after step %" PRId64 ": the implicit step is not solved after %" PRId64
                    " cycles: in it sources that grow with temperature heat more than can leave. "

@@ -71,8 +71,7 @@ struct steady_goal {
     double share;            /* or this share of the change of the first cycle, and ... */
     double residual_share;   /* ... this one of the residual, K; INFINITY: any */
     double tolerance;        /* of the imbalance; INFINITY: any */
-    int64_t cycles;
-    bool is_steady; /* of time.steady: for messages, and the heat that a body keeps */
+    bool is_steady;          /* of time.steady: for messages, and the heat that a body keeps */
 };
 
 /* Collective, agreed. *steady is NULL where the problem needs none; destroy it also after a
