@@ -81,7 +81,7 @@ struct difference {
 };
 
 struct difference difference_none(void);
-/* Of all cells of one state, or of all states, in ascending order. */
+/* Add the difference of more cells of a state, or that of another state, in ascending order. */
 void difference_merge(struct difference *all, const struct difference *one);
 
 /* Collective, agreed. Compare state na of `a` with state nb of `b`, of the same shape. The ranks

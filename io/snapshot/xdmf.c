@@ -38,15 +38,16 @@ static void write_vector(FILE *out, const char *name, const double v[AXIS_COUNT]
             name, v[AXIS_Z], v[AXIS_Y], v[AXIS_X]);
 }
 
+/* `type`: "Float" or "UChar"; `bytes`: of a value. */
 static void write_attribute(FILE *out, const int64_t n[AXIS_COUNT], const char *name,
-                            enum precision precision, const char *file)
+                            const char *type, size_t bytes, const char *file)
 {
     fprintf(out, "        <Attribute Name=\"%s\" AttributeType=\"Scalar\" Center=\"Cell\">\n",
             name);
     fprintf(out,
             "          <DataItem Dimensions=\"%" PRId64 " %" PRId64 " %" PRId64
-            "\" NumberType=\"Float\" Precision=\"%zu\" Format=\"HDF\">%s:/%s</DataItem>\n",
-            n[AXIS_Z], n[AXIS_Y], n[AXIS_X], precision_bytes(precision), file, name);
+            "\" NumberType=\"%s\" Precision=\"%zu\" Format=\"HDF\">%s:/%s</DataItem>\n",
+            n[AXIS_Z], n[AXIS_Y], n[AXIS_X], type, bytes, file, name);
     fprintf(out, "        </Attribute>\n");
 }
 
@@ -72,20 +73,6 @@ static void write_geometry(FILE *out, const struct snapshot_series *series)
     fprintf(out, "        </Geometry>\n");
 }
 
-/* Which cells to leave out. */
-static void write_ghosts(FILE *out, const struct snapshot_series *series)
-{
-    const int64_t *n = series->grid.cells;
-    fprintf(out, "        <Attribute Name=\"" SNAPSHOT_GHOSTS
-                 "\" AttributeType=\"Scalar\" Center=\"Cell\">\n");
-    fprintf(out,
-            "          <DataItem Dimensions=\"%" PRId64 " %" PRId64 " %" PRId64
-            "\" NumberType=\"UChar\" Precision=\"1\" Format=\"HDF\">%s/" STEP_FILES_GAPS
-            ":/" SNAPSHOT_GHOSTS "</DataItem>\n",
-            n[AXIS_Z], n[AXIS_Y], n[AXIS_X], series->name);
-    fprintf(out, "        </Attribute>\n");
-}
-
 /* One complete dataset per step: some readers do not support HyperSlab selections. */
 static void write_step(FILE *out, const struct snapshot_series *series,
                        const struct snapshot_list *list, int64_t index)
@@ -105,10 +92,11 @@ static void write_step(FILE *out, const struct snapshot_series *series,
     write_geometry(out, series);
     const struct derived_label *label = NULL;
     for (int i = 0; (label = snapshot_content(series->derived, i)) != NULL; i++) {
-        write_attribute(out, n, label->name, list->precision, file);
+        write_attribute(out, n, label->name, "Float", precision_bytes(list->precision), file);
     }
-    if (series->has_gaps) {
-        write_ghosts(out, series);
+    if (series->has_gaps) { /* which cells to leave out */
+        snprintf(file, sizeof file, "%s/" STEP_FILES_GAPS, series->name);
+        write_attribute(out, n, SNAPSHOT_GHOSTS, "UChar", 1, file);
     }
     fprintf(out, "      </Grid>\n");
 }

@@ -24,7 +24,7 @@ struct doctor_facts {
     bool hdf5_parallel;
     bool locking_off;     /* HDF5_USE_FILE_LOCKING=FALSE */
     char lock_fails[128]; /* why files in the current folder cannot be locked; "": they can */
-    const struct screen_result *screened; /* of each rank; NULL: not asked for */
+    const struct screen_result *screened; /* by rank; NULL: not asked for */
 };
 
 struct finding {

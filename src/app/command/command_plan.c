@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "app/command/commands.h"
 #include "app/command/plan.h"
@@ -50,6 +49,15 @@ static void warn(struct plan *plan, const char *format, ...)
     va_end(args);
     plan->warnings++;
     printf("  warning: %s\n", log_clean(text));
+}
+
+/* Of a check that has failed, which a run repeats. */
+static void warn_of(struct plan *plan, enum status status)
+{
+    if (status != STATUS_OK) {
+        warn(plan, "%s", fail_message());
+        fail_clear();
+    }
 }
 
 /* Of this machine, or, as --ranks-per-module says, of another. */
@@ -209,32 +217,21 @@ static void warn_of_landings(struct plan *plan)
 {
     const struct timeline *timeline = &plan->problem.timeline;
     const double needed = ceil(timeline->end / timeline->dt * (1 - 1e-12));
-    char key[CADENCE_KEY_BYTES];
-    char shortest[CADENCE_KEY_BYTES] = "";
-    double interval = INFINITY;
-    const struct cadence *cadence = NULL;
-    for (int i = 0; (cadence = settings_cadence(&plan->problem.output, i, key)) != NULL; i++) {
-        if (cadence->interval > 0 && cadence->interval < interval) {
-            interval = cadence->interval;
-            memcpy(shortest, key, sizeof shortest);
-        }
-    }
+    char key[CADENCE_KEY_BYTES + 16];
+    const double interval = timeline_shortest_interval(timeline, key);
     if (isfinite(interval) && (double)timeline->steps > 1.2 * needed) {
         warn(plan,
              "landing on the times of outputs takes %" PRId64 " steps instead of %.15g of %.4g s: "
-             "raise %s.interval (%g s), or give every instead",
-             timeline->steps, needed, timeline->dt, shortest, interval);
+             "raise %s (%g s), or give every instead",
+             timeline->steps, needed, timeline->dt, key, interval);
     }
 }
 
 static void warn_of_initial(struct plan *plan)
 {
     for (int entry = 0; entry < plan->problem.ninitial; entry++) {
-        if (shape_check_cells(plan->problem.origin, &plan->problem.grid, "initial",
-                              &plan->problem.initial[entry], entry) != STATUS_OK) {
-            warn(plan, "%s", fail_message());
-            fail_clear();
-        }
+        warn_of(plan, shape_check_cells(plan->problem.origin, &plan->problem.grid, "initial",
+                                        &plan->problem.initial[entry], entry));
     }
 }
 
@@ -312,10 +309,7 @@ static void warn_of_disk(struct plan *plan, double bytes)
 {
     char path[PATH_BYTES];
     directory_existing(plan->problem.output.directory, path);
-    if (directory_check_room(path, (uint64_t)bytes) != STATUS_OK) {
-        warn(plan, "%s", fail_message());
-        fail_clear();
-    }
+    warn_of(plan, directory_check_room(path, (uint64_t)bytes));
 }
 
 static enum status show(struct plan *plan, const struct wall_time *wall_time,
