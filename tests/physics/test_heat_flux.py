@@ -26,17 +26,18 @@ class HeatFlux(Case):
         return found[0], run.history()[-1]
 
     def test_around_an_axis_and_a_point(self):
-        """The flow through all shells is that of the faces, and the exact one to second order."""
+        """The flow through all shells is that of the faces, and the exact one to second order; 0.08
+        and the length of the radius are not the upper end, by rounding."""
         held = {f"x_{side}": {"type": "temperature", "value": value}
                 for side, value in (("min", 400.0), ("max", 300.0))}
         for geometry, power, exact in (
-                ("axisymmetric", 1, 2 * math.pi * 3 * 100 / math.log(2)),
-                ("spherical", 2, 4 * math.pi * 3 * 100 / (1 / 0.1 - 1 / 0.2))):
+                ("axisymmetric", 1, 2 * math.pi * 3 * 100 / math.log(0.21 / 0.08)),
+                ("spherical", 2, 4 * math.pi * 3 * 100 / (1 / 0.08 - 1 / 0.21))):
             flux, row = self.flux({
-                "grid": {"cells": [40], "lower": [0.1], "upper": [0.2], "geometry": geometry},
+                "grid": {"cells": [52], "lower": [0.08], "upper": [0.21], "geometry": geometry},
                 "material": {"conductivity": 3.0, "density": 1.0, "heat_capacity": 1.0},
                 "boundary": held}, geometry)
-            edges = np.linspace(0.1, 0.2, 41)
+            edges = np.linspace(0.08, 0.21, 53)
             area = 2 * math.pi * power * edges**power
             np.testing.assert_allclose(
                 flux, row["flow_x_min_W"] * (1 / area[1:] + 1 / area[:-1]) / 2, rtol=1e-8)

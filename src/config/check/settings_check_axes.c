@@ -74,6 +74,7 @@ static enum status take_equal(struct laying *l)
     for (int64_t i = 0; i <= l->cells; i++) {
         l->edges[i] = from + length * ((double)i / (double)l->cells);
     }
+    l->edges[l->cells] = l->settings->grid.upper[l->axis]; /* not rounded */
     for (int64_t i = 0; i < l->cells; i++) {
         l->width[i] = length / (double)l->cells;
     }
