@@ -57,20 +57,37 @@ struct orientation {
     double tilt;               /* the largest angle to these axes, degrees */
 };
 
+/* A single layer needs no direction: that across it. */
+static mat44 with_layer(const mat44 *form, int64_t layers)
+{
+    mat44 all = *form;
+    bool none = layers <= 1;
+    for (int row = 0; row < AXIS_COUNT; row++) {
+        none = none && form->m[row][2] == 0;
+    }
+    for (int row = 0; row < AXIS_COUNT && none; row++) {
+        const float *next = form->m[(row + 1) % AXIS_COUNT];
+        const float *last = form->m[(row + 2) % AXIS_COUNT];
+        all.m[row][2] = next[0] * last[1] - last[0] * next[1];
+    }
+    return all;
+}
+
 /* The sform before the qform, as other programs do. */
 static enum status orient(const nifti_image *image, const char *path, struct orientation *found)
 {
     const bool has = image->sform_code > 0 || image->qform_code > 0;
-    const mat44 *to_world = image->sform_code > 0 ? &image->sto_xyz : &image->qto_xyz;
+    const mat44 to_world =
+        with_layer(image->sform_code > 0 ? &image->sto_xyz : &image->qto_xyz, image->nz);
     int code[AXIS_COUNT] = {NIFTI_L2R, NIFTI_P2A, NIFTI_I2S};
     *found = (struct orientation){.form = image->sform_code > 0 ? "sform" : has ? "qform" : NULL};
     if (has) {
-        nifti_mat44_to_orientation(*to_world, &code[0], &code[1], &code[2]);
+        nifti_mat44_to_orientation(to_world, &code[0], &code[1], &code[2]);
     }
     for (int a = 0; a < AXIS_COUNT; a++) {
         double square = 0;
         for (int row = 0; row < AXIS_COUNT; row++) {
-            square += (double)to_world->m[row][a] * (double)to_world->m[row][a];
+            square += (double)to_world.m[row][a] * (double)to_world.m[row][a];
         }
         FAIL_IF(has && !(code[a] > 0 && isfinite(square) && square > 0),
                 fail(STATUS_INPUT, "the %s of %.200s has no direction for its axis %d; correct it",
@@ -78,7 +95,7 @@ static enum status orient(const nifti_image *image, const char *path, struct ori
         found->axis[a] = (enum axis)((code[a] - NIFTI_L2R) / 2);
         found->reversed[a] = (code[a] - NIFTI_L2R) % 2 == 1;
         found->length[a] = has ? sqrt(square) : (double)image->pixdim[a + 1];
-        const double along = has ? fabs((double)to_world->m[found->axis[a]][a]) / sqrt(square) : 1;
+        const double along = has ? fabs((double)to_world.m[found->axis[a]][a]) / sqrt(square) : 1;
         found->tilt = fmax(found->tilt, acos(fmin(along, 1)) * 180 / M_PI);
     }
     return STATUS_OK;

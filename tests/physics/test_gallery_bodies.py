@@ -121,14 +121,17 @@ class Bodies(Example):
         self.assert_below(abs(last["area_fins_m2"] / 1.84e-4 - 1), 1e-12, "their area")
 
     def cube(self, part, **how):
-        config = {"grid": {"cells": [10, 9, 8], "lower": [-1.0] * 3, "upper": [1.0] * 3},
+        cells = how.pop("cells", [10, 9, 8])
+        d = len(cells)
+        config = {"grid": {"cells": cells, "lower": [-1.0] * d, "upper": [1.0] * d},
                   "materials": [{"name": name, "conductivity": k, "density": 1.0,
                                  "heat_capacity": 1.0} for name, k in (("a", 1.0), ("b", 9.0))],
                   "parts": [{"uniform": {"material": "a"}}, part],
                   "initial": [{"expression": {"value": "300 + 50*x*y + 20*z"}}],
                   "time": {"steps": 5},
                   "boundary": {f"{axis}_{side}": {"type": "flux", "value": 0.0}
-                               for axis in "xyz" for side in ("min", "max")}}
+                               for axis in "xyz"[:d] for side in ("min", "max")}}
+        config["boundary"]["x_min"].update(how.pop("x_min", {}))
         return self.run_config(config, how.pop("output"), **how)
 
     def test_placed_as_a_box(self):
@@ -293,6 +296,16 @@ class Bodies(Example):
                 ({"sform": 0 * form}, "the sform of labels.nii has no direction for its axis 0")):
             bodies.write_nifti(path, values, voxel, 2, **more)
             self.assertIn(word, self.cube(part, output="refused", code=2).err)
+        layer = labels[4:5]   # needs no direction across it
+        bodies.write_nifti(path, layer[:, ::-1].astype("u1"), voxel,
+                           sform=[[1, 0, 0], [0, -1, 0], [0, 0, 0]])
+        turned = self.cube(part, output="layer", cells=[10, 9])
+        bodies.write_nifti(path, layer.astype("u1"))
+        plain = self.cube(part, output="plain", cells=[10, 9])
+        self.assertEqual(turned.report["field_hash"], plain.report["field_hash"])
+        refused = self.cube({"uniform": {"material": "b"}}, output="face", code=2, x_min={
+            "value": 1.0, "value_factor": {"path": path.name}})
+        self.assertIn("give the map of a face as an array of NumPy", refused.err)
 
 
 class CurvedContact(Example):

@@ -1,4 +1,5 @@
 #include "model/operator/face_factors.h"
+#include "base/file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,6 +81,12 @@ static enum status read_row(const struct problem *problem, const struct origin *
     struct grid flat = problem->grid;
     struct box box = {.lo = {0, 0, 0}, .hi = {1, 1, 1}};
     int axes = 0;
+    const char *path = origin->shape->path;
+    FAIL_IF(path_ends_in(path, ".nii") || path_ends_in(path, ".nii.gz"),
+            fail(STATUS_INPUT,
+                 "%.200s is a volume of a body, whose header turns it; give the map "
+                 "of a face as an array of NumPy (.npy) or a dataset of HDF5",
+                 path));
     for (int i = 0; i < 2; i++) {
         if (ntimes == 0 || n[along[i]] > 1) {
             flat.cells[axes] = n[along[i]];
