@@ -49,9 +49,8 @@ struct cells {
     const struct problem *problem;
     const struct classes *classes;
     const struct face_closures *closures;
-    const struct face_exchange *exchanges; /* of each surface */
-    struct box box;                        /* local indices */
-    void *temperatures;                    /* of the box */
+    struct box box;     /* local indices */
+    void *temperatures; /* of the box */
 };
 
 static double temperature_at(const struct cells *cells, const int64_t at[AXIS_COUNT])
@@ -97,9 +96,8 @@ static double flux_at(const struct cells *cells, enum axis axis, const int64_t a
         surface_face_at(problem, map, face_of(axis, (enum side)side), is_low ? upper : lower,
                         &face);
         if (face.surface >= 0) {
-            const struct class_closure none = {.exchange = cells->exchanges[face.surface]};
-            const struct class_closure closure = class_closure_of_half(
-                &none, face.half, face.conductance * problem_joule_per_kelvin(problem));
+            const struct class_closure closure = surface_face_closure(
+                &face, cells->closures->condition, problem_joule_per_kelvin(problem));
             const double flow =
                 class_closure_flow(&closure, temperature_at(cells, is_low ? at : below));
             return (is_low ? flow : -flow) / (grid_cell_face(grid, axis) * share);
@@ -162,16 +160,13 @@ static enum status by_faces(struct stepper *stepper)
     struct field *field = stepper->level->field;
     const struct box owned = layout_owned(&field->layout);
     struct box piece = box_before(&owned);
-    struct face_exchange exchanges[MOST_SURFACES];
     SCOPED_BY(faces_closures_free) struct face_closures closures = {0};
-    struct cells cells = {.problem = stepper->problem,
-                          .classes = stepper->level->classes,
-                          .closures = &closures,
-                          .exchanges = exchanges};
-    TRY(faces_closures(stepper, (1U << FACE_COUNT) - 1, &closures));
+    struct cells cells = {
+        .problem = stepper->problem, .classes = stepper->level->classes, .closures = &closures};
+    TRY(faces_closures(stepper, ALL_FACES, &closures));
     /* as on the device: the heat of sources on a face enters the cells inside */
     memset(closures.beams_end, 0, sizeof closures.beams_end);
-    surface_exchanges(&closures.op, stepper->problem, exchanges);
+    surface_exchanges(&closures.op, stepper->problem, closures.condition);
     TRY(complete_halo(stepper));
     TRY(engine_settle(stepper->level->engine));
     while (box_next(&owned, PIECE_CELLS, &piece)) {

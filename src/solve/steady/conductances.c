@@ -115,9 +115,7 @@ static double to_surface(const struct steady_reader *r, enum face face, int64_t 
     if (at.surface < 0) {
         return 0;
     }
-    const struct class_closure none = {.exchange = r->exchanges[at.surface]};
-    const struct class_closure c =
-        class_closure_of_half(&none, at.half, at.conductance * r->op->dt);
+    const struct class_closure c = surface_face_closure(&at, r->exchanges, r->op->dt);
     return c.conductance * (1 - closure_slope(r, &c, inside));
 }
 
