@@ -306,6 +306,7 @@ static enum status show_progress(struct outputs *o)
 enum status outputs_write(struct outputs *o)
 {
     TRY(writer_poll(o->writer));
+    SCOPED_PHASE(o->in.stepper->level->phases, PHASE_DIAGNOSTICS);
     const unsigned due = kinds_due(o, o->in.state->step);
     if (outputs_summarise(o, o->in.state->step)) {
         TRY(queue_kinds(o, due));
