@@ -4,7 +4,10 @@
  * An ellipsoid of density peak exp(-e), in K of the reference heat capacity, with
  *   e = front or rear u^2 + side v^2 + deep w^2
  * in coordinates u (front: above 0), v, w about its centre; 0 where e exceeds SOURCE_CUT, and where
- * `half` is set and w is below 0. */
+ * `half` is set and w is below 0. w is along an axis of the grid, u and v across it, so that
+ *   peak exp(-e) = peak exp(-(front or rear u^2 + side v^2)) exp(-deep w^2)
+ * is the product of a part which is the same for all cells of a line along w, and of one which is
+ * the same for all cells of a plane across it. Both are rounded, then their product is. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,50 +21,67 @@ struct source_shape {
     double start[3];   /* m, per axis: the centre of global cell 0 less half a cell, seen from the
                           centre of the source */
     double spacing[3]; /* m */
-    double turn[3][3]; /* of (u, v, w): unit vectors */
+    double turn[3][3]; /* of (u, v, w): unit vectors; w: of one axis */
     double front, rear, side, deep; /* 1/m^2 */
     double peak_front, peak_rear;   /* K */
     bool half;
 };
 
-/* For the cells of a line along x: the parts of u, v and w from y and z; and the least e, by its
- * terms that do not depend on x. */
-struct source_line {
-    double u, v, w, least;
+/* A factor of the density, and its share of e; a factor whose e exceeds SOURCE_CUT is 0. */
+struct source_part {
+    double e, factor;
 };
 
-KERNEL_INLINE struct source_line source_line_at(const struct source_shape *s, double j, double k)
+KERNEL_INLINE double source_at(const struct source_shape *s, int axis, double cell)
 {
-    const double y = fma(j + 0.5, s->spacing[1], s->start[1]);
-    const double z = fma(k + 0.5, s->spacing[2], s->start[2]);
-    struct source_line row = {fma(s->turn[0][1], y, s->turn[0][2] * z),
-                              fma(s->turn[1][1], y, s->turn[1][2] * z),
-                              fma(s->turn[2][1], y, s->turn[2][2] * z), 0};
-    if (s->turn[2][0] == 0) {
-        row.least = s->deep * row.w * row.w;
-        row.least = s->turn[1][0] == 0 ? fma(s->side * row.v, row.v, row.least) : row.least;
-    }
-    return row;
+    return fma(cell + 0.5, s->spacing[axis], s->start[axis]);
 }
 
-/* e of the cell of global index i in a row; *front: u is above 0. */
-KERNEL_INLINE double source_exponent(const struct source_shape *s, const struct source_line *row,
-                                     double i, bool *front)
+KERNEL_INLINE struct source_part source_part_of(double e, double peak)
 {
-    const double x = fma(i + 0.5, s->spacing[0], s->start[0]);
-    const double u = fma(s->turn[0][0], x, row->u);
-    const double v = fma(s->turn[1][0], x, row->v);
-    const double w = fma(s->turn[2][0], x, row->w);
-    *front = u > 0;
-    const double e =
-        fma((*front ? s->front : s->rear) * u, u, fma(s->side * v, v, s->deep * w * w));
-    return s->half && w < 0 ? 2 * SOURCE_CUT : e;
+    /* no branch, so that loops vectorize */
+    const double factor = peak * fixed_exp(e > SOURCE_CUT ? 0 : -e);
+    const struct source_part part = {e, e > SOURCE_CUT ? 0 : factor};
+    return part;
 }
 
-/* The density where e is at most SOURCE_CUT. */
-KERNEL_INLINE double source_density(const struct source_shape *s, double e, bool front)
+/* Of the cells (i, j, k), global, of a line along w. */
+KERNEL_INLINE struct source_part source_across(const struct source_shape *s, double i, double j,
+                                               double k)
 {
-    return (front ? s->peak_front : s->peak_rear) * fixed_exp(-e);
+    const double x = source_at(s, 0, i), y = source_at(s, 1, j), z = source_at(s, 2, k);
+    const double u = fma(s->turn[0][0], x, fma(s->turn[0][1], y, s->turn[0][2] * z));
+    const double v = fma(s->turn[1][0], x, fma(s->turn[1][1], y, s->turn[1][2] * z));
+    return source_part_of(fma((u > 0 ? s->front : s->rear) * u, u, s->side * v * v),
+                          u > 0 ? s->peak_front : s->peak_rear);
+}
+
+/* Of those of a plane across w. */
+KERNEL_INLINE struct source_part source_along(const struct source_shape *s, double i, double j,
+                                              double k)
+{
+    const double x = source_at(s, 0, i), y = source_at(s, 1, j), z = source_at(s, 2, k);
+    const double w = fma(s->turn[2][0], x, fma(s->turn[2][1], y, s->turn[2][2] * z));
+    return source_part_of(s->half && w < 0 ? 2 * SOURCE_CUT : s->deep * w * w, 1);
+}
+
+KERNEL_INLINE double source_heat(const struct source_part *across, const struct source_part *along)
+{
+    return across->e + along->e > SOURCE_CUT ? 0 : across->factor * along->factor;
+}
+
+/* Of any cell. */
+KERNEL_INLINE double source_cell(const struct source_shape *s, double i, double j, double k)
+{
+    const struct source_part across = source_across(s, i, j, k);
+    const struct source_part along = source_along(s, i, j, k);
+    return source_heat(&across, &along);
+}
+
+/* The axis of w; for hosts. */
+static inline int source_axis(const struct source_shape *s)
+{
+    return s->turn[2][0] != 0 ? 0 : s->turn[2][1] != 0 ? 1 : 2;
 }
 
 /* A density as a piecewise linear function of temperature, constant below `low` and above `high`:
@@ -82,14 +102,4 @@ KERNEL_INLINE double source_curve_at(const struct source_curve *curve, double ke
         n++;
     }
     return fma(curve->slope[n], t - curve->at[n], curve->value[n]);
-}
-
-/* Of any cell. */
-KERNEL_INLINE double source_cell(const struct source_shape *s, double i, double j, double k)
-{
-    bool front;
-    const struct source_line row = source_line_at(s, j, k);
-    const double e = source_exponent(s, &row, i, &front);
-    const double heat = source_density(s, e > SOURCE_CUT ? 0 : e, front);
-    return e > SOURCE_CUT ? 0 : heat; /* no branch, so that loops vectorize */
 }

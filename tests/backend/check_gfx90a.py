@@ -34,7 +34,7 @@ LEAST_WAVES_ELSE = 4
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of steps_rows, steps_tile and steps_sums
 # those of all levels; of step_odd the numbers of the medium; of visit_box, track_cells, add_source,
-# add_upright, sum_face, sum_surfaces_of_pass, correct_columns, summarise_tiles and step_awake the
+# sum_face, sum_surfaces_of_pass, correct_columns, summarise_tiles and step_awake the
 # arguments.
 SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 70,
                  "steps_tile of media": 340, "steps_tile of levels": 130,
@@ -45,7 +45,7 @@ SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 7
                  "step_march of high order": 14,
                  "visit_box": 4, "visit_box of media": 94,
                  "visit_box of coarse grids": 40,
-                 "add_source": 56, "add_upright": 2, "track_cells": 30, "sum_face": 61,
+                 "add_source": 56, "track_cells": 30, "sum_face": 104,
                  "sum_surfaces_of_pass": 108,
                  "correct_columns": 32,
                  "step_awake": 220, "summarise_tiles": 13,

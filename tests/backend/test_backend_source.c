@@ -70,7 +70,7 @@ static void scene_close(struct scene *scene)
     rig_close(&scene->rig);
 }
 
-/* An ellipsoid askew, about the middle of the field, partly beyond the cut. */
+/* An ellipsoid askew about an axis, in the middle of the field, partly beyond the cut. */
 static struct add_source_args some_source(struct scene *scene, bool half)
 {
     const double angle = random_between(&scene->random, 0, 6);
@@ -88,13 +88,14 @@ static struct add_source_args some_source(struct scene *scene, bool half)
         shape->start[a] = -shape->spacing[a] *
                           ((double)args.offset[a] + (double)scene->layout.cells[a] / 2 + 0.1 * a);
     }
-    /* about z, which kernels may use, or about y */
-    const int other = random_below(&scene->random, 3) == 0 ? 2 : 1;
-    shape->turn[0][0] = cos(angle);
-    shape->turn[0][other] = sin(angle);
-    shape->turn[other][0] = -sin(angle);
-    shape->turn[other][other] = cos(angle);
-    shape->turn[3 - other][3 - other] = 1;
+    const int w = random_below(&scene->random, AXIS_COUNT);
+    const int u = (w + 1) % AXIS_COUNT;
+    const int v = (w + 2) % AXIS_COUNT;
+    shape->turn[0][u] = cos(angle);
+    shape->turn[0][v] = sin(angle);
+    shape->turn[1][u] = -sin(angle);
+    shape->turn[1][v] = cos(angle);
+    shape->turn[2][w] = random_below(&scene->random, 2) == 0 ? 1 : -1;
     if (random_below(&scene->random, 2) == 0) { /* sums without whole parts */
         shape->peak_front = 0.49;
         shape->peak_rear = -0.37;

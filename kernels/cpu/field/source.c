@@ -13,42 +13,45 @@ struct source_row {
     const uint8_t *classes; /* of cell i = 0; NULL: uniform */
     const float *values;    /* of cell i = 0; NULL: the shape */
     const void *old;        /* the same, before the step; NULL: no curve */
-    double j, k;            /* global */
 };
 
-/* Cells at once: their heat in K, then the temperatures, then the sum, each in a loop of its own.
- */
-enum { PART_CELLS = 256 };
+/* Cells at once: their heat in K, then the temperatures, then the sum, each in a loop of its own;
+ * and rows of them whose factors along x are computed once. */
+enum { PART_CELLS = 256, PART_ROWS = 32 };
+
+/* The factors of the shape that rows share, and the one that a row has. */
+struct source_parts {
+    struct source_part line[PART_CELLS], row;
+};
 
 #define DEFINE_ROW(name, REAL, FMA)                                                                \
-    static void heat_##name(const struct source_row *row, int64_t begin, int64_t n, REAL *heat)    \
+    static void heat_##name(const struct source_row *row, const struct source_parts *parts,        \
+                            int64_t begin, int64_t n, REAL *heat)                                  \
     {                                                                                              \
-        const struct source_shape shape = row->args->shape;                                        \
-        const double first = (double)(row->args->offset[AXIS_X] + begin);                          \
-        const double j = row->j;                                                                   \
-        const double k = row->k;                                                                   \
+        const double peak = row->args->shape.peak_front;                                           \
         if (row->old != NULL) {                                                                    \
             const REAL *old = row->old;                                                            \
             for (int64_t i = 0; i < n; i++) {                                                      \
                 const double of_heat =                                                             \
                     source_curve_at(row->args->d_curve, (double)old[begin + i]);                   \
-                heat[i] = (REAL)(shape.peak_front * (double)row->values[begin + i] * of_heat);     \
+                heat[i] = (REAL)(peak * (double)row->values[begin + i] * of_heat);                 \
             }                                                                                      \
             return;                                                                                \
         }                                                                                          \
         if (row->values != NULL) {                                                                 \
             for (int64_t i = 0; i < n; i++) {                                                      \
-                heat[i] = (REAL)(shape.peak_front * (double)row->values[begin + i]);               \
+                heat[i] = (REAL)(peak * (double)row->values[begin + i]);                           \
             }                                                                                      \
             return;                                                                                \
         }                                                                                          \
-        _Pragma("omp simd") for (int64_t i = 0; i < n; i++)                                        \
-        {                                                                                          \
-            heat[i] = (REAL)source_cell(&shape, first + (double)i, j, k);                          \
+        const struct source_part of_row = parts->row;                                              \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            heat[i] = (REAL)source_heat(&parts->line[i], &of_row);                                 \
         }                                                                                          \
     }                                                                                              \
-    static void add_##name(const struct source_row *row, REAL *cells, int64_t begin, int64_t end,  \
-                           struct tally *tally)                                                    \
+    /* At most PART_CELLS. */                                                                      \
+    static void add_##name(const struct source_row *row, const struct source_parts *parts,         \
+                           REAL *cells, int64_t begin, int64_t n, struct tally *tally)             \
     {                                                                                              \
         const struct device_medium *medium = row->args->medium;                                    \
         const REAL *table = medium != NULL ? (const REAL *)medium->d_table : NULL;                 \
@@ -57,59 +60,121 @@ enum { PART_CELLS = 256 };
                               ? (const REAL *)medium->d_sigma + (row->classes - medium->d_class)   \
                               : NULL;                                                              \
         REAL heat[PART_CELLS];                                                                     \
-        for (int64_t part = begin; part < end; part += PART_CELLS) {                               \
-            const int64_t n = end - part < PART_CELLS ? end - part : PART_CELLS;                   \
-            heat_##name(row, part, n, heat);                                                       \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                const REAL sigma = own != NULL ? own[part + i]                                     \
-                                   : table != NULL                                                 \
-                                       ? table[medium_cell_at(row->classes[part + i] & mask)]      \
-                                       : (REAL)1;                                                  \
-                /* without heat a cell keeps its bits, of -0 too */                                \
-                heat[i] = sigma == 0 ? 0 : heat[i]; /* an ambient */                               \
-                cells[part + i] =                                                                  \
-                    heat[i] == 0 ? cells[part + i] : FMA(sigma, heat[i], cells[part + i]);         \
-            }                                                                                      \
-            tally_add_##name(tally, heat, n);                                                      \
+        heat_##name(row, parts, begin, n, heat);                                                   \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const REAL sigma = own != NULL ? own[begin + i]                                        \
+                               : table != NULL                                                     \
+                                   ? table[medium_cell_at(row->classes[begin + i] & mask)]         \
+                                   : (REAL)1;                                                      \
+            /* without heat a cell keeps its bits, of -0 too */                                    \
+            heat[i] = sigma == 0 ? 0 : heat[i]; /* an ambient */                                   \
+            cells[begin + i] =                                                                     \
+                heat[i] == 0 ? cells[begin + i] : FMA(sigma, heat[i], cells[begin + i]);           \
         }                                                                                          \
+        tally_add_##name(tally, heat, n);                                                          \
     }
 DEFINE_ROW(float64, double, fma)
 DEFINE_ROW(float32, float, fmaf)
 
-static void add_row(const struct add_source_args *args, int64_t j, int64_t k, struct tally *tally)
+static void add_row(const struct add_source_args *args, const struct source_parts *parts,
+                    int64_t begin, int64_t n, int64_t j, int64_t k, struct tally *tally)
 {
     const struct layout *layout = &args->layout;
-    const struct box *box = &args->box;
     const struct device_medium *medium = args->medium;
-    const int64_t *n = layout->cells;
+    const int64_t *cells = layout->cells;
     const int64_t at = layout_index(layout, 0, j, k);
     const int64_t bytes = (int64_t)precision_bytes(layout->precision);
     const struct source_row row = {
         .args = args,
         .classes = medium != NULL ? &medium->d_class[layout_index(&medium->layout, 0, j, k)] : NULL,
-        .values = args->d_values != NULL ? &args->d_values[(k * n[AXIS_Y] + j) * n[AXIS_X]] : NULL,
+        .values = args->d_values != NULL ? &args->d_values[(k * cells[1] + j) * cells[0]] : NULL,
         .old = args->d_curve != NULL ? (const char *)args->d_old + at * bytes : NULL,
-        .j = (double)(args->offset[AXIS_Y] + j),
-        .k = (double)(args->offset[AXIS_Z] + k),
     };
     if (layout->precision == PRECISION_FLOAT64) {
-        add_float64(&row, (double *)args->d_field + at, box->lo[AXIS_X], box->hi[AXIS_X], tally);
+        add_float64(&row, parts, (double *)args->d_field + at, begin, n, tally);
     } else {
-        add_float32(&row, (float *)args->d_field + at, box->lo[AXIS_X], box->hi[AXIS_X], tally);
+        add_float32(&row, parts, (float *)args->d_field + at, begin, n, tally);
+    }
+}
+
+/* How the rows of a box share factors: `inner` rows beside each other along w have those of each
+ * cell of the first one across it; where w is along x, all rows have those along it. */
+struct source_order {
+    enum axis w, inner, outer;
+    int64_t nparts, ninner, nouter; /* of PART_CELLS, PART_ROWS and one row */
+};
+
+static struct source_order order_of(const struct add_source_args *args)
+{
+    const struct box *box = &args->box;
+    struct source_order order = {.w = (enum axis)source_axis(&args->shape)};
+    order.inner = order.w == AXIS_Z ? AXIS_Z : AXIS_Y;
+    order.outer = order.w == AXIS_Z ? AXIS_Y : AXIS_Z;
+    order.nparts = (box_extent(box, AXIS_X) + PART_CELLS - 1) / PART_CELLS;
+    order.ninner = (box_extent(box, order.inner) + PART_ROWS - 1) / PART_ROWS;
+    order.nouter = box_extent(box, order.outer);
+    return order;
+}
+
+static void fill_line(const struct add_source_args *args, enum axis w, int64_t begin, int64_t n,
+                      const double at[AXIS_COUNT], struct source_part *line)
+{
+    const struct source_shape shape = args->shape;
+    const double first = (double)(args->offset[AXIS_X] + begin);
+    const double j = at[AXIS_Y];
+    const double k = at[AXIS_Z];
+    if (w == AXIS_X) {
+        _Pragma("omp simd") for (int64_t i = 0; i < n; i++)
+        {
+            line[i] = source_along(&shape, first + (double)i, j, k);
+        }
+        return;
+    }
+    _Pragma("omp simd") for (int64_t i = 0; i < n; i++)
+    {
+        line[i] = source_across(&shape, first + (double)i, j, k);
+    }
+}
+
+static void add_rows(const struct add_source_args *args, const struct source_order *order,
+                     int64_t number, struct tally *tally)
+{
+    const struct box *box = &args->box;
+    const int64_t begin = box->lo[AXIS_X] + number % order->nparts * PART_CELLS;
+    const int64_t n = box->hi[AXIS_X] - begin < PART_CELLS ? box->hi[AXIS_X] - begin : PART_CELLS;
+    const int64_t first =
+        box->lo[order->inner] + number / order->nparts % order->ninner * PART_ROWS;
+    int64_t at[AXIS_COUNT] = {0};
+    double global[AXIS_COUNT] = {0};
+    struct source_parts parts;
+    at[order->outer] = box->lo[order->outer] + number / order->nparts / order->ninner;
+    for (int64_t row = first; row < first + PART_ROWS && row < box->hi[order->inner]; row++) {
+        at[order->inner] = row;
+        for (int axis = AXIS_Y; axis < AXIS_COUNT; axis++) {
+            global[axis] = (double)(args->offset[axis] + at[axis]);
+        }
+        if (args->d_values == NULL && row == first) {
+            fill_line(args, order->w, begin, n, global, parts.line);
+        }
+        parts.row = order->w == AXIS_X
+                        ? source_across(&args->shape, 0, global[AXIS_Y], global[AXIS_Z])
+                        : source_along(&args->shape, 0, global[AXIS_Y], global[AXIS_Z]);
+        if (args->d_values != NULL || !(parts.row.e > SOURCE_CUT)) {
+            add_row(args, &parts, begin, n, at[AXIS_Y], at[AXIS_Z], tally);
+        }
     }
 }
 
 enum status cpu_add_source(struct queue *queue, const struct add_source_args *args)
 {
     const struct box *box = &args->box;
-    const int64_t ny = box_extent(box, AXIS_Y);
-    const int64_t nrows = ny * box_extent(box, AXIS_Z);
+    const struct source_order order = order_of(args);
 #pragma omp parallel if (share_is_worthwhile(box, 1))
     {
         struct tally tally = {.target = args->d_sum};
 #pragma omp for schedule(static)
-        for (int64_t row = 0; row < nrows; row++) {
-            add_row(args, box->lo[AXIS_Y] + row % ny, box->lo[AXIS_Z] + row / ny, &tally);
+        for (int64_t n = 0; n < order.nparts * order.ninner * order.nouter; n++) {
+            add_rows(args, &order, n, &tally);
         }
         tally_flush(&tally);
 #pragma omp critical(cpu_add_source)

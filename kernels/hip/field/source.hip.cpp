@@ -10,8 +10,7 @@
  * an ellipsoid. */
 enum { FACE_BLOCKS_MOST = 256, SURFACE_BLOCKS_MOST = 1056, PART = 4, BESIDE = 4, LANES_MOST = 32 };
 
-/* OF_FILE: by d_values; OF_CURVE: and by d_curve. The cells of a thread are read before their heat
- * is known, and their classes, so that the reads are under way meanwhile. */
+/* OF_FILE: by d_values; OF_CURVE: and by d_curve. Else sources whose w is along x. */
 template <typename REAL, bool OF_FILE, bool OF_CURVE>
 static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
     const cell_sweep s, const struct add_source_args args, const struct source_medium medium,
@@ -22,10 +21,14 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
     REAL *field = static_cast<REAL *>(args.d_field);
     tally sum = {};
     visit_rows<BESIDE>(s, [&](int64_t first, int64_t j, int64_t k) {
-        const struct source_line row = source_line_at(
-            &args.shape, (double)(int)(args.offset[1] + j), (double)(int)(args.offset[2] + k));
-        if (!OF_FILE && row.least > SOURCE_CUT) { /* a quarter of the rows */
-            return;
+        const double at_y = (double)(int)(args.offset[1] + j);
+        const double at_z = (double)(int)(args.offset[2] + k);
+        struct source_part across = {};
+        if (!OF_FILE) { /* w is along x */
+            across = source_across(&args.shape, 0, at_y, at_z);
+            if (across.e > SOURCE_CUT) {
+                return;
+            }
         }
         REAL *cells = &field[element_at(layout, 0, j, k)];
         const uint8_t *classes = medium.classes != nullptr
@@ -35,21 +38,18 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
         const REAL *own = medium.sigma != nullptr ? static_cast<const REAL *>(medium.sigma) +
                                                         element_at(medium.layout, 0, j, k)
                                                   : nullptr;
-        double e[BESIDE] = {};
-        bool front[BESIDE] = {}, on[BESIDE] = {}, any = false;
+        double density[BESIDE] = {};
+        bool on[BESIDE] = {};
         REAL cell[BESIDE] = {}, heat[BESIDE];
         int of_class[BESIDE] = {};
         for_part<BESIDE>(s, first, [&](int c, int64_t i) {
             if (!OF_FILE) {
-                e[c] = source_exponent(&args.shape, &row, (double)(int)(args.offset[0] + i),
-                                       &front[c]);
+                const struct source_part along =
+                    source_along(&args.shape, (double)(int)(args.offset[0] + i), at_y, at_z);
+                density[c] = source_heat(&across, &along);
             }
-            on[c] = OF_FILE || !(e[c] > SOURCE_CUT);
-            any = any || on[c];
+            on[c] = OF_FILE || density[c] != 0;
         });
-        if (!any) {
-            return;
-        }
         for_part<BESIDE>(s, first, [&](int c, int64_t i) {
             if (on[c]) {
                 cell[c] = cells[i];
@@ -59,14 +59,15 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
 #pragma unroll
         for (int c = 0; c < BESIDE; c++) {
             const int64_t i = on[c] ? first + c * (int64_t)s.lanes : first;
-            double density =
-                OF_FILE ? args.shape.peak_front * (double)args.d_values[of_row + i]
-                        : source_density(&args.shape, e[c] > SOURCE_CUT ? 0 : e[c], front[c]);
+            if (OF_FILE) {
+                density[c] = args.shape.peak_front * (double)args.d_values[of_row + i];
+            }
             if (OF_CURVE) {
                 const REAL *old = static_cast<const REAL *>(args.d_old);
-                density *= source_curve_at(args.d_curve, (double)old[element_at(layout, i, j, k)]);
+                density[c] *=
+                    source_curve_at(args.d_curve, (double)old[element_at(layout, i, j, k)]);
             }
-            heat[c] = (REAL)density;
+            heat[c] = (REAL)density[c];
         }
         REAL sigma[BESIDE] = {};
         for_part<BESIDE>(s, first, [&](int c, int64_t i) {
@@ -99,12 +100,12 @@ enum status hip_add_source(struct queue *queue, const struct add_source_args *ar
         medium = {args->medium->layout, args->medium->d_class, args->medium->d_table,
                   args->medium->mask, args->medium->d_sigma};
     }
-    if (args->d_values == nullptr && is_upright(&args->shape)) {
+    if (args->d_values == nullptr && source_axis(&args->shape) != AXIS_X) {
         const columns of = columns_of(args);
         return in_precision(args->layout.precision, [&](auto real) {
-            add_upright<decltype(real)><<<of.nblocks, VISIT_THREADS, 0, queue->stream>>>(
+            add_columns<decltype(real)><<<of.nblocks, VISIT_THREADS, 0, queue->stream>>>(
                 of, *args, medium, changed_of(args->tiles, &args->box), queue->d_scratch);
-            return hip_check(hipGetLastError(), "add_upright");
+            return hip_check(hipGetLastError(), "add_columns");
         });
     }
     return in_precision(args->layout.precision, [&](auto real) {

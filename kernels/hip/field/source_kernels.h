@@ -1,4 +1,4 @@
-/* Part of source.hip.cpp: what its kernels share; and sources whose shape stands upright. */
+/* Part of source.hip.cpp: what its kernels share; and sources by columns. */
 #pragma once
 
 /* first: it defines KERNEL_INLINE */
@@ -88,70 +88,72 @@ static __device__ __forceinline__ void add_small(tally &sum, double x)
     sum.part[0] += __double_as_longlong(s2) - __double_as_longlong(magic2);
 }
 
-/* Columns of cells along z, COLUMN_LANES of a row per wave, of COLUMN_DEPTH planes at most. AHEAD
- * planes are requested while those before are heated. */
+/* Columns of cells along w, which is y or z, COLUMN_LANES of a row per wave, of COLUMN_DEPTH planes
+ * at most. AHEAD planes are requested while those before are heated. */
 enum {
     COLUMN_LANES = 32,
     COLUMN_ROWS = VISIT_THREADS / COLUMN_LANES,
     COLUMN_DEPTH = 64,
-    AHEAD = 2
+    AHEAD = 4
 };
 struct columns {
-    unsigned across, up, depth, nblocks; /* blocks in x and y, planes of a block, all blocks */
+    bool along_z;
+    unsigned across, up, depth, nblocks; /* blocks across w, planes of a block, all blocks */
     bool small;                          /* no heat reaches 1/2 */
 };
 
 /* The cells of a thread in AHEAD planes. */
 template <typename REAL> struct column_part {
-    double e[AHEAD]; /* above SOURCE_CUT: no heat */
+    bool on[AHEAD];
     REAL cell[AHEAD];
     int of_class[AHEAD];
 };
 
-/* A source whose w is along z, and whose u and v are not: each thread computes the terms of u and v
- * once for all its cells, so two operations of float64 per exponent remain, in place of eight. The
- * bits are those of source_cell. Four blocks per multiprocessor: waves wait for their chains. */
+/* Each thread computes the factor across w once for all its cells, each block those along w, so one
+ * product per cell remains. Three blocks per multiprocessor: waves wait for their cells. */
 template <typename REAL>
-static __global__ __launch_bounds__(VISIT_THREADS, 4) void add_upright(
+static __global__ __launch_bounds__(VISIT_THREADS, 3) void add_columns(
     const columns of, const struct add_source_args args, const struct source_medium medium,
     const struct changed_tiles changed, struct hip_scratch *scratch)
 {
-    __shared__ double of_plane[COLUMN_DEPTH + 2 * AHEAD]; /* the term of w */
-    const struct source_shape &s = args.shape;
-    const int64_t *lo = args.box.lo;
+    __shared__ struct source_part along[COLUMN_DEPTH + 2 * AHEAD];
+    const int64_t *lo = args.box.lo, *hi = args.box.hi;
     const unsigned x = blockIdx.x % of.across * COLUMN_LANES + threadIdx.x % COLUMN_LANES;
     const unsigned y = blockIdx.x / of.across % of.up * COLUMN_ROWS + threadIdx.x / COLUMN_LANES;
-    const int64_t i = lo[0] + x, j = lo[1] + y,
-                  k = lo[2] + blockIdx.x / of.across / of.up * of.depth;
-    const int planes = (int)min(args.box.hi[2] - k, (int64_t)of.depth);
+    const unsigned z = blockIdx.x / of.across / of.up * of.depth;
+    const int64_t i = lo[AXIS_X] + x, j = lo[AXIS_Y] + (of.along_z ? y : z),
+                  k = lo[AXIS_Z] + (of.along_z ? z : y);
+    const bool is_in = i < hi[AXIS_X] && (of.along_z ? j < hi[AXIS_Y] : k < hi[AXIS_Z]);
+    const int planes = (int)min(of.along_z ? hi[AXIS_Z] - k : hi[AXIS_Y] - j, (int64_t)of.depth);
+    const int64_t step = of.along_z ? args.layout.pitch_z : args.layout.pitch_y;
+    const int64_t step_of_class = of.along_z ? medium.layout.pitch_z : medium.layout.pitch_y;
+    const double at_x = (double)(int)(args.offset[AXIS_X] + i),
+                 at_y = (double)(int)(args.offset[AXIS_Y] + j),
+                 at_z = (double)(int)(args.offset[AXIS_Z] + k);
     changed.mark();
     for (int n = (int)threadIdx.x; n < COLUMN_DEPTH + 2 * AHEAD; n += VISIT_THREADS) {
-        const double w = source_line_at(&s, 0, (double)(int)(args.offset[2] + k + n)).w;
-        of_plane[n] = n >= planes || (s.half && w < 0) ? 2 * SOURCE_CUT : s.deep * w * w;
+        along[n] =
+            source_along(&args.shape, 0, at_y + (of.along_z ? 0 : n), at_z + (of.along_z ? n : 0));
+        along[n].e = n < planes ? along[n].e : 2 * SOURCE_CUT;
     }
     __syncthreads();
-    const struct source_line row =
-        source_line_at(&s, (double)(int)(args.offset[1] + j), (double)(int)(args.offset[2] + k));
-    const double at_x = fma((double)(int)(args.offset[0] + i) + 0.5, s.spacing[0], s.start[0]);
-    const double u = fma(s.turn[0][0], at_x, row.u), v = fma(s.turn[1][0], at_x, row.v);
-    const double of_u = (u > 0 ? s.front : s.rear) * u, of_v = s.side * v;
-    const double peak = u > 0 ? s.peak_front : s.peak_rear;
+    const struct source_part across = source_across(&args.shape, at_x, at_y, at_z);
     REAL *cells = static_cast<REAL *>(args.d_field) + element_at(args.layout, i, j, k);
     const int64_t at = element_at(medium.layout, i, j, k);
     const auto request = [&](column_part<REAL> &part, int plane) {
 #pragma unroll
         for (int c = 0; c < AHEAD; c++) {
             const int64_t n = plane + c;
-            part.e[c] = fma(of_u, u, fma(of_v, v, of_plane[n]));
-            if (!(part.e[c] > SOURCE_CUT)) {
-                part.cell[c] = cells[n * args.layout.pitch_z];
+            part.on[c] = !(across.e + along[n].e > SOURCE_CUT);
+            if (part.on[c]) {
+                part.cell[c] = cells[n * step];
                 part.of_class[c] =
-                    medium.classes != nullptr ? medium.classes[at + n * medium.layout.pitch_z] : 0;
+                    medium.classes != nullptr ? medium.classes[at + n * step_of_class] : 0;
             }
         }
     };
     tally sum = {};
-    if (i < args.box.hi[0] && j < args.box.hi[1] && !(fma(of_u, u, of_v * v) > SOURCE_CUT)) {
+    if (is_in && !(across.e > SOURCE_CUT)) {
         column_part<REAL> part = {}, next = {};
         request(part, 0);
         for (int plane = 0; plane < planes; plane += AHEAD) {
@@ -159,18 +161,17 @@ static __global__ __launch_bounds__(VISIT_THREADS, 4) void add_upright(
 #pragma unroll
             for (int c = 0; c < AHEAD; c++) {
                 const int64_t n = plane + c;
-                const bool on = !(part.e[c] > SOURCE_CUT);
                 REAL sigma = 1;
-                if (on && medium.sigma != nullptr) {
-                    sigma = static_cast<const REAL *>(medium.sigma)[at + n * medium.layout.pitch_z];
-                } else if (on && medium.table != nullptr) {
+                if (part.on[c] && medium.sigma != nullptr) {
+                    sigma = static_cast<const REAL *>(medium.sigma)[at + n * step_of_class];
+                } else if (part.on[c] && medium.table != nullptr) {
                     sigma = static_cast<const REAL *>(
                         medium.table)[medium_cell_at(part.of_class[c] & medium.mask)];
                 }
-                const REAL heat = on ? (REAL)(peak * fixed_exp(-part.e[c])) : 0;
+                const REAL heat = part.on[c] ? (REAL)(across.factor * along[n].factor) : 0;
                 const bool adds = heat != 0 && sigma != 0; /* see add_source */
                 if (adds) {
-                    cells[n * args.layout.pitch_z] = arch_fma(sigma, heat, part.cell[c]);
+                    cells[n * step] = arch_fma(sigma, heat, part.cell[c]);
                 }
                 if (of.small) {
                     add_small(sum, adds ? (double)heat : 0.0);
@@ -184,17 +185,17 @@ static __global__ __launch_bounds__(VISIT_THREADS, 4) void add_upright(
     finish(args.d_sum, sum, scratch);
 }
 
-static bool is_upright(const struct source_shape *s)
-{
-    return s->turn[0][2] == 0 && s->turn[1][2] == 0 && s->turn[2][0] == 0 && s->turn[2][1] == 0;
-}
-
 static columns columns_of(const struct add_source_args *args)
 {
-    const int64_t n[AXIS_COUNT] = {box_extent(&args->box, AXIS_X), box_extent(&args->box, AXIS_Y),
-                                   box_extent(&args->box, AXIS_Z)};
-    columns of = {(unsigned)((n[0] + COLUMN_LANES - 1) / COLUMN_LANES),
-                  (unsigned)((n[1] + COLUMN_ROWS - 1) / COLUMN_ROWS), 2 * COLUMN_DEPTH, 0,
+    const bool along_z = source_axis(&args->shape) == AXIS_Z;
+    const int64_t n[AXIS_COUNT] = {box_extent(&args->box, AXIS_X),
+                                   box_extent(&args->box, along_z ? AXIS_Y : AXIS_Z),
+                                   box_extent(&args->box, along_z ? AXIS_Z : AXIS_Y)};
+    columns of = {along_z,
+                  (unsigned)((n[0] + COLUMN_LANES - 1) / COLUMN_LANES),
+                  (unsigned)((n[1] + COLUMN_ROWS - 1) / COLUMN_ROWS),
+                  2 * COLUMN_DEPTH,
+                  0,
                   fabs(args->shape.peak_front) < 0.5 && fabs(args->shape.peak_rear) < 0.5};
     const int64_t columns = (int64_t)of.across * of.up;
     do { /* small boxes have many blocks, too */
