@@ -415,7 +415,8 @@ struct kernel_variant {
 struct operations {
     OPERATIONS(OPERATION_MEMBER)
     int steps_most[KIND_COUNT]; /* per call of `step` */
-    /* Not 0: of several steps only this number, or a multiple, may be faster than single ones. */
+    /* Not 0: of several steps only this number, or a multiple, is expected to be faster than single
+     * ones; the search at the start may find others. */
     int steps_whole[KIND_COUNT];
     /* Whether closures of the steps of one call differ in b only; NULL: in a, too. */
     bool (*steps_share_a)(enum kind kind);

@@ -39,7 +39,7 @@ struct level {
     int rank;
     int radius;               /* of the stencil: layers of the halo per step */
     int fused;                /* steps that one kernel advances: steps_fused */
-    int whole;                /* of the operations for the kind of the coefficients: steps_whole */
+    int whole;                /* see pass_share; steps_whole of the operations, until measured */
     struct field *field;      /* layout, and the temperatures of two steps */
     struct exact_sum *d_sums; /* [nslots][DEVICE_SUMS] of this rank since the last reduction */
     struct exact_sum *h_sums; /* the same on the host, pinned */
@@ -58,8 +58,8 @@ struct level {
 };
 
 /* The length of the first of several parts that are as equal as possible, and at most `most`: 10
- * steps by 4 are 4, 3 and 3. Not so where `whole` (steps_whole of struct operations) is not 0 and
- * `most` reaches it: then multiples of it as long as the steps suffice, and single steps. */
+ * steps by 4 are 4, 3 and 3. Not so where `whole` is not 0 and `most` reaches it: then multiples of
+ * it as long as the steps suffice, and single steps. */
 static inline int pass_share(int64_t total, int most, int whole)
 {
     if (whole > 0 && most >= whole) {

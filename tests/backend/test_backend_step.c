@@ -285,14 +285,14 @@ TEST(passes_of_classes)
 }
 
 /* Where flags say that a wave has one class, three steps look it up once; and where all faces are
- * closed, planes of one class each have a kernel of their own. */
+ * closed, planes of one class each have kernels of their own, for two steps and for three. */
 TEST(passes_of_layers)
 {
     uint64_t random = 3;
     for (int found = 0; found < 8 && is_possible(KIND_CLASSES, 3);) {
         struct problem p;
         problem_create_kind(&p, KIND_CLASSES, (const int64_t[]){found < 4 ? 66 : 150, 52, 40},
-                            found % 4 != 3 ? 63 : 21, 3,
+                            found % 4 != 3 ? 63 : 21, found % 3 == 0 ? 2 : 3,
                             found % 4 == 2 ? PRECISION_FLOAT32 : PRECISION_FLOAT64, &random);
         const bool fits = p.medium.nclasses <= 16 && (found % 2 != 0 || p.medium.dt_number == 0);
         if (fits && problem_is_of_layers(&p) && ++found > 0) {

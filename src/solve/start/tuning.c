@@ -197,6 +197,24 @@ static void use_overlap(struct stepper *stepper, const struct pass_trial *trial)
         stepper->level, trial->overlap ? stepper->problem->run.overlap : OVERLAP_OFF, trial->thick);
 }
 
+/* Of a pass of `steps` steps; infinite where none was tried. */
+static double seconds_of_pass(const struct pass_plan *passes, int steps)
+{
+    double least = INFINITY;
+    for (int t = 0; t < passes->ntrials; t++) {
+        const struct pass_trial *trial = &passes->trials[t];
+        least = trial->steps == steps ? fmin(least, trial->seconds * steps) : least;
+    }
+    return least;
+}
+
+/* Four steps by three and one, as pass_share divides steps by `whole`; else by two and two. */
+static bool are_whole_faster(const struct pass_plan *passes, int whole)
+{
+    return 2 * seconds_of_pass(passes, whole - 1) >
+           seconds_of_pass(passes, whole) + seconds_of_pass(passes, 1);
+}
+
 /* Of several steps, or of any number. */
 static const struct pass_trial *fastest_trial(const struct pass_plan *passes, bool several)
 {
@@ -308,9 +326,12 @@ static enum status search_passes(struct pass_search *search)
 {
     struct stepper *stepper = search->stepper;
     struct pass_plan *passes = &stepper->passes;
+    const int whole = stepper->level->whole;
+    stepper->level->whole = 0;
     TRY(try_all(search));
     TRY(try_overlap(search));
     const struct pass_trial *best = fastest_trial(passes, false);
+    stepper->level->whole = are_whole_faster(passes, whole) ? whole : 0;
     TRY(stepper_use_passes(stepper, best->steps));
     use_overlap(stepper, best);
     stepper->level->exchanges = 0;

@@ -121,8 +121,7 @@ template <typename S> static bool may_be_planes(const struct step_args *args)
     for (int face = 0; face < FACE_COUNT; face++) {
         closed = closed && args->levels->closed[face];
     }
-    return S::T > 2 && closed && args->d_bits == nullptr && have_same_length(args) &&
-           has_room<S>(args);
+    return closed && args->d_bits == nullptr && have_same_length(args) && has_room<S>(args);
 }
 
 /* The kernel for any classes, and in front of it that for planes. */
@@ -131,15 +130,9 @@ template <typename S, typename PLANES> static hipError_t launch_either(struct hi
     if (step->args->d_bits != nullptr) {
         return launch_classes<with_bits<S>>(step, false);
     }
-    bool either = false;
-    if constexpr (S::T > 2) {
-        either = may_be_planes<PLANES>(step->args);
-        const hipError_t error = either ? launch_classes<PLANES>(step, true) : hipSuccess;
-        if (error != hipSuccess) {
-            return error;
-        }
-    }
-    return launch_classes<S>(step, either);
+    const bool either = may_be_planes<PLANES>(step->args);
+    const hipError_t error = either ? launch_classes<PLANES>(step, true) : hipSuccess;
+    return error == hipSuccess ? launch_classes<S>(step, either) : error;
 }
 
 /* The shapes of a pass of T steps. Of two, less than half of the memory for tables goes to more

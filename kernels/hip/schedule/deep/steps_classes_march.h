@@ -16,14 +16,14 @@
 
 #if ARCH_HAS_TILE_COPY
 
-template <int T> constexpr int CLASSES_WAVES = T == 2 ? 8 : 12;
+template <int T, bool PLANES> constexpr int CLASSES_WAVES = T == 2 && !PLANES ? 8 : 12;
 
-/* Two steps are HELD: see steps_classes_held.h. */
+/* Two steps are HELD: see steps_classes_held.h. PLANES: see steps_classes_planes.h. */
 template <typename REAL, int T, int STAGES, bool PLANES_ = false>
-struct classes_shape : deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_WAVES<T>> {
-    typedef deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_WAVES<T>> of;
+struct classes_shape : deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_WAVES<T, PLANES_>> {
+    typedef deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_WAVES<T, PLANES_>> of;
     static constexpr bool PAIRS = false;
-    static constexpr bool HELD = T == 2, PLANES = PLANES_; /* see steps_classes_planes.h */
+    static constexpr bool PLANES = PLANES_, HELD = T == 2 && !PLANES;
     /* no plane of the round before is read at its end, but where coefficients are held */
     static constexpr int LEAD = STAGES - (HELD ? 4 : 3);
     /* rows from a multiple of 16 cells on, with one cell on either side of the tile */
