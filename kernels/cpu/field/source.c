@@ -49,7 +49,7 @@ struct source_parts {
             heat[i] = (REAL)source_heat(&parts->line[i], &of_row);                                 \
         }                                                                                          \
     }                                                                                              \
-    /* At most PART_CELLS. */                                                                      \
+    /* n is at most PART_CELLS. */                                                                 \
     static void add_##name(const struct source_row *row, const struct source_parts *parts,         \
                            REAL *cells, int64_t begin, int64_t n, struct tally *tally)             \
     {                                                                                              \
@@ -98,7 +98,8 @@ static void add_row(const struct add_source_args *args, const struct source_part
 }
 
 /* How the rows of a box share factors: `inner` rows beside each other along w have those of each
- * cell of the first one across it; where w is along x, all rows have those along it. */
+ * cell of the first one across it; where w is along x, all rows have those along it. Values of a
+ * file are taken in the order of memory. */
 struct source_order {
     enum axis w, inner, outer;
     int64_t nparts, ninner, nouter; /* of PART_CELLS, PART_ROWS and one row */
@@ -107,7 +108,8 @@ struct source_order {
 static struct source_order order_of(const struct add_source_args *args)
 {
     const struct box *box = &args->box;
-    struct source_order order = {.w = (enum axis)source_axis(&args->shape)};
+    struct source_order order = {
+        .w = args->d_values != NULL ? AXIS_X : (enum axis)source_axis(&args->shape)};
     order.inner = order.w == AXIS_Z ? AXIS_Z : AXIS_Y;
     order.outer = order.w == AXIS_Z ? AXIS_Y : AXIS_Z;
     order.nparts = (box_extent(box, AXIS_X) + PART_CELLS - 1) / PART_CELLS;
@@ -147,19 +149,22 @@ static void add_rows(const struct add_source_args *args, const struct source_ord
     int64_t at[AXIS_COUNT] = {0};
     double global[AXIS_COUNT] = {0};
     struct source_parts parts;
+    parts.row = (struct source_part){0};
     at[order->outer] = box->lo[order->outer] + number / order->nparts / order->ninner;
     for (int64_t row = first; row < first + PART_ROWS && row < box->hi[order->inner]; row++) {
         at[order->inner] = row;
         for (int axis = AXIS_Y; axis < AXIS_COUNT; axis++) {
             global[axis] = (double)(args->offset[axis] + at[axis]);
         }
-        if (args->d_values == NULL && row == first) {
-            fill_line(args, order->w, begin, n, global, parts.line);
+        if (args->d_values == NULL) {
+            if (row == first) {
+                fill_line(args, order->w, begin, n, global, parts.line);
+            }
+            parts.row = order->w == AXIS_X
+                            ? source_across(&args->shape, 0, global[AXIS_Y], global[AXIS_Z])
+                            : source_along(&args->shape, 0, global[AXIS_Y], global[AXIS_Z]);
         }
-        parts.row = order->w == AXIS_X
-                        ? source_across(&args->shape, 0, global[AXIS_Y], global[AXIS_Z])
-                        : source_along(&args->shape, 0, global[AXIS_Y], global[AXIS_Z]);
-        if (args->d_values != NULL || !(parts.row.e > SOURCE_CUT)) {
+        if (!(parts.row.e > SOURCE_CUT)) {
             add_row(args, &parts, begin, n, at[AXIS_Y], at[AXIS_Z], tally);
         }
     }
