@@ -237,6 +237,27 @@ TEST(test_trials_keep_the_field)
     settle();
 }
 
+/* A search of overlap alone, for passes of three steps as configured, times no passes of two. */
+TEST(a_search_without_twos_keeps_multiples)
+{
+    const char *text = "title: threes\ngrid: {cells: [80, 80, 128]}\n" METAL
+                       "time: {steps: 50}\nrun: {backend: cpu, steps_per_pass: 3}\n";
+    const struct output_memory none = {0};
+    struct settings *settings = NULL;
+    struct solver solver;
+    demand(settings_read_text("threes", text, NULL, 0, &settings));
+    demand(solver_open(MPI_COMM_WORLD, settings, &solver));
+    demand(solver_allocate(&solver, &none));
+    demand(initial_state(&solver.stepper));
+    solver.level.whole = 3;
+    demand(tuning_of_passes(&solver.stepper));
+    check(solver.level.whole == 3);
+    check(solver.stepper.passes.ntrials > 0 || solver.team.nranks == 1);
+    solver_destroy(&solver);
+    settings_destroy(settings);
+    settle();
+}
+
 /* Few steps computed twice: a fault that the heat balance notices is repaired all the same. */
 TEST(test_an_alarm_is_repaired)
 {

@@ -197,7 +197,7 @@ static void use_overlap(struct stepper *stepper, const struct pass_trial *trial)
         stepper->level, trial->overlap ? stepper->problem->run.overlap : OVERLAP_OFF, trial->thick);
 }
 
-/* Of a pass of `steps` steps; infinite where none was tried. */
+/* The least time of a pass of `steps` steps; infinite where none was tried. */
 static double seconds_of_pass(const struct pass_plan *passes, int steps)
 {
     double least = INFINITY;
@@ -208,10 +208,11 @@ static double seconds_of_pass(const struct pass_plan *passes, int steps)
     return least;
 }
 
-/* Four steps by three and one, as pass_share divides steps by `whole`; else by two and two. */
-static bool are_whole_faster(const struct pass_plan *passes, int whole)
+/* Whether the search found that, with `whole` 3 of pass_share, four steps take less time as two and
+ * two than as three and one. */
+static bool are_equal_parts_faster(const struct pass_plan *passes, int whole)
 {
-    return 2 * seconds_of_pass(passes, whole - 1) >
+    return 2 * seconds_of_pass(passes, whole - 1) <
            seconds_of_pass(passes, whole) + seconds_of_pass(passes, 1);
 }
 
@@ -331,7 +332,7 @@ static enum status search_passes(struct pass_search *search)
     TRY(try_all(search));
     TRY(try_overlap(search));
     const struct pass_trial *best = fastest_trial(passes, false);
-    stepper->level->whole = are_whole_faster(passes, whole) ? whole : 0;
+    stepper->level->whole = are_equal_parts_faster(passes, whole) ? 0 : whole;
     TRY(stepper_use_passes(stepper, best->steps));
     use_overlap(stepper, best);
     stepper->level->exchanges = 0;
