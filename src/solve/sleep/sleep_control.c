@@ -92,11 +92,11 @@ enum status sleep_decide(struct stepper *stepper)
     if (!sleep->possible || step < sleep->next_look || (sleep->is_on && always)) {
         return STATUS_OK;
     }
+    SCOPED_PHASE(stepper->level->phases, PHASE_AGREE);
     if (!sleep->is_on) {
         const int64_t left = stepper->problem->timeline.steps - step;
         return always || left >= LEAST_STEPS ? start(stepper) : STATUS_OK;
     }
-    SCOPED_PHASE(stepper->level->phases, PHASE_AGREE);
     double share = 1;
     TRY(find_share(stepper, &share));
     sleep->is_on = share <= share_that_pays[stepper->passes.steps > 1];
