@@ -45,7 +45,7 @@ KERNEL_INLINE struct source_part source_part_of(double e, double peak)
     return part;
 }
 
-/* Of the cells (i, j, k), global, of a line along w. */
+/* The part of the cells of a line along w, by one of them: (i, j, k), global. */
 KERNEL_INLINE struct source_part source_across(const struct source_shape *s, double i, double j,
                                                double k)
 {
@@ -56,7 +56,7 @@ KERNEL_INLINE struct source_part source_across(const struct source_shape *s, dou
                           u > 0 ? s->peak_front : s->peak_rear);
 }
 
-/* Of those of a plane across w. */
+/* The part of those of a plane across w. */
 KERNEL_INLINE struct source_part source_along(const struct source_shape *s, double i, double j,
                                               double k)
 {
@@ -70,7 +70,7 @@ KERNEL_INLINE double source_heat(const struct source_part *across, const struct 
     return across->e + along->e > SOURCE_CUT ? 0 : across->factor * along->factor;
 }
 
-/* Of any cell. */
+/* The heat of any cell, K. */
 KERNEL_INLINE double source_cell(const struct source_shape *s, double i, double j, double k)
 {
     const struct source_part across = source_across(s, i, j, k);
