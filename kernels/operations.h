@@ -421,6 +421,10 @@ struct operations {
     /* Whether closures of the steps of one call differ in b only; NULL: in a, too. */
     bool (*steps_share_a)(enum kind kind);
 
+    /* Load what the operations of the multigrid run, which else their first calls do; NULL: nothing
+     * is to be loaded. */
+    enum status (*load_multigrid)(void);
+
     /* The launch shapes of `step`, by name; returns their number. The first is the backend's own
      * rule. A shape changes the speed and never a bit. Both this and step_shape may be NULL: the
      * rule is all there is. */

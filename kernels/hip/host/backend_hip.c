@@ -238,6 +238,7 @@ static const struct operations operations = {
                                   [KIND_GRADED] = 1},
     .steps_whole = {[KIND_CLASSES] = HIP_STEPS_OF_CLASSES},
     .steps_share_a = hip_steps_share_a,
+    .load_multigrid = hip_load_multigrid,
     .step_shapes = hip_step_shapes,
     .step_shape = hip_step_shape,
     .variants = variants,

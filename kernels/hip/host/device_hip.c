@@ -36,6 +36,12 @@ enum status hip_count_processors(int *count)
     *count = processors;
     return STATUS_OK;
 }
+
+enum status hip_load(const void *kernel, int bytes)
+{
+    return HIP(hipFuncSetAttribute, kernel, hipFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
 /* --- device ---------------------------------------------------------------------------------- */
 
 static enum status device_count(int *count)

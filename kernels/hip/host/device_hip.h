@@ -56,6 +56,10 @@ enum status hip_check(hipError_t error, const char *what);
 enum status hip_out_of_host_memory(void);
 /* The multiprocessors of the device, of which a process has one. */
 enum status hip_count_processors(int *count);
+/* Load a kernel whose blocks share `bytes`: CUDA takes 0.05 to 0.1 ms for one, else at its first
+ * launch. */
+enum status hip_load(const void *kernel, int bytes);
+enum status hip_load_multigrid(void);
 
 static inline struct hip_step hip_step_on(const struct queue *queue, const struct step_args *args)
 {

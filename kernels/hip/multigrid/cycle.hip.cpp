@@ -96,6 +96,12 @@ static __global__ __launch_bounds__(THREADS) void cycle_in_block(const struct cy
     }
 }
 
+enum status hip_load_cycle(void)
+{
+    LOAD(0, cycle_in_block);
+    return STATUS_OK;
+}
+
 enum status hip_cycle(struct queue *queue, const struct cycle_args *args)
 {
     cycle_in_block<<<1, THREADS, 0, queue->stream>>>(*args);

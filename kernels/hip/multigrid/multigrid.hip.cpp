@@ -2,6 +2,7 @@
 #include "kernels/hip/device/visit.h"
 
 #include "kernels/cell/multigrid_cell.h"
+#include "kernels/hip/multigrid/smooth.h"
 
 #define DEFINE(name, layout_of)                                                                    \
     struct name##_body {                                                                           \
@@ -381,4 +382,23 @@ enum status hip_correct(struct queue *queue, const struct correct_args *args)
     TRY(hip_check(hipGetLastError(), "correct"));
     const struct average_args rest = {args->grid, args->coarse, args->d_r, args->d_mean};
     return args->d_mean == nullptr || means ? STATUS_OK : hip_average(queue, &rest);
+}
+
+#define LOAD_PLAIN(name, layout_of) LOAD(0, visit_box<name##_body>);
+
+enum status hip_load_multigrid(void)
+{
+    MULTIGRID_PLAIN(LOAD_PLAIN)
+    LOAD(0, combine_parts);
+    LOAD(0, kernel_of<true, true>(true));
+    LOAD(0, kernel_of<true, true>(false));
+    LOAD(0, kernel_of<true, false>(true));
+    LOAD(0, kernel_of<true, false>(false));
+    LOAD(0, kernel_of<false, true>(true));
+    LOAD(0, kernel_of<false, true>(false));
+    TRY(hip_load_transfers());
+    TRY(hip_load_smooth());
+    TRY(hip_load_smooth_faces());
+    TRY(hip_load_smooth_staged());
+    return hip_load_cycle();
 }

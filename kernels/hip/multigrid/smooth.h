@@ -19,6 +19,13 @@ struct smooth_pass {
     const float *d_r, *d_e;
     float *d_out;
 };
+enum status hip_load_smooth(void);
+enum status hip_load_smooth_faces(void);
+enum status hip_load_smooth_staged(void);
+enum status hip_load_transfers(void);
+enum status hip_load_cycle(void);
+#define LOAD(bytes, ...) TRY(hip_load(reinterpret_cast<const void *>(__VA_ARGS__), bytes))
+
 /* *done: false: not of such a grid. */
 enum status hip_smooth_faces(struct queue *queue, const struct smooth_pass *pass, bool *done);
 

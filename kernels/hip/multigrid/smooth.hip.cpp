@@ -341,17 +341,14 @@ static smooth_kernel *kernel_of(const struct multigrid &m)
                                   : smooth_tile<false, false>;
 }
 
-/* Let the kernels have their shared memory, once. */
-static enum status prepare_kernels()
+/* Once. */
+enum status hip_load_smooth(void)
 {
     static bool done = false;
     if (!done) {
-        smooth_kernel *const all[] = {smooth_tile<true, false>, smooth_tile<false, false>,
-                                      smooth_tile<false, true>};
-        for (smooth_kernel *kernel : all) {
-            TRY_HIP(hipFuncSetAttribute, reinterpret_cast<const void *>(kernel),
-                    hipFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
-        }
+        LOAD(SHARED_BYTES, smooth_tile<true, false>);
+        LOAD(SHARED_BYTES, smooth_tile<false, false>);
+        LOAD(SHARED_BYTES, smooth_tile<false, true>);
         done = true;
     }
     return STATUS_OK;
@@ -367,7 +364,7 @@ static enum status smooth(struct queue *queue, const struct smooth_pass *pass)
         return STATUS_OK;
     }
     TRY(hip_count_processors(&processors));
-    TRY(prepare_kernels());
+    TRY(hip_load_smooth());
     smoothing p = {*pass->m, {}, pass->d_r, pass->d_e, pass->d_out, 0, 0, 0};
     for (int s = 0; s < STEPS; s++) {
         p.weight[s] = pass->weight[s];

@@ -210,22 +210,27 @@ static hipError_t map_of(const struct layout *l, const float *values, int axis, 
     return arch_tile_map_make(map, region, nx, ny);
 }
 
+enum status hip_load_smooth_faces(void)
+{
+    static bool done = false;
+    if (!done) {
+        LOAD(SHARED_BYTES, smooth_faces);
+        done = true;
+    }
+    return STATUS_OK;
+}
+
 enum status hip_smooth_faces(struct queue *queue, const struct smooth_pass *pass, bool *done)
 {
     const struct multigrid *m = pass->m;
     const struct layout *l = &m->layout;
-    static bool prepared = false;
     int processors = 0;
     *done = m->d_line[0] == nullptr && m->d_sink == nullptr && has_closed_axes(m);
     if (!*done) {
         return STATUS_OK;
     }
     TRY(hip_count_processors(&processors));
-    if (!prepared) {
-        TRY_HIP(hipFuncSetAttribute, reinterpret_cast<const void *>(smooth_faces),
-                hipFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
-        prepared = true;
-    }
+    TRY(hip_load_smooth_faces());
     faces_smoothing p = {};
     p.m = *m;
     p.out = pass->d_out;
@@ -246,6 +251,11 @@ enum status hip_smooth_faces(struct queue *queue, const struct smooth_pass *pass
 }
 
 #else
+
+enum status hip_load_smooth_faces(void)
+{
+    return STATUS_OK;
+}
 
 enum status hip_smooth_faces(struct queue *, const struct smooth_pass *, bool *done)
 {

@@ -99,23 +99,27 @@ static bool has_pairs(const struct multigrid *coarse)
     return good;
 }
 
+enum status hip_load_smooth_staged(void)
+{
+    static bool done = false;
+    if (!done) {
+        LOAD(SHARED_BYTES, smooth_staged<false>);
+        LOAD(STARTED_BYTES, smooth_staged<true>);
+        done = true;
+    }
+    return STATUS_OK;
+}
+
 enum status hip_ascend_staged(struct queue *queue, const struct ascend_args *args, bool *done)
 {
     const int64_t *n = args->fine.layout.cells;
     int processors = 0;
-    static bool prepared = false;
     *done = args->nsteps == T && args->fine.d_line[0] != nullptr && has_closed_axes(&args->fine);
     if (!*done) {
         return STATUS_OK;
     }
     TRY(hip_count_processors(&processors));
-    if (!prepared) {
-        TRY_HIP(hipFuncSetAttribute, reinterpret_cast<const void *>(smooth_staged<false>),
-                hipFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
-        TRY_HIP(hipFuncSetAttribute, reinterpret_cast<const void *>(smooth_staged<true>),
-                hipFuncAttributeMaxDynamicSharedMemorySize, STARTED_BYTES);
-        prepared = true;
-    }
+    TRY(hip_load_smooth_staged());
     staged_smoothing p = {};
     p.m = args->fine;
     p.above = args->coarse;
@@ -145,6 +149,11 @@ enum status hip_ascend_staged(struct queue *queue, const struct ascend_args *arg
 }
 
 #else
+
+enum status hip_load_smooth_staged(void)
+{
+    return STATUS_OK;
+}
 
 enum status hip_ascend_staged(struct queue *, const struct ascend_args *, bool *done)
 {

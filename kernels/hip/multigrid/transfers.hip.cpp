@@ -404,6 +404,16 @@ static __global__ __launch_bounds__(VISIT_THREADS) void gather_rows(const gather
     }
 }
 
+enum status hip_load_transfers(void)
+{
+    LOAD(0, visit_box<flow_column<true>>);
+    LOAD(0, visit_box<flow_column<false>>);
+    LOAD(0, visit_box<interpolate_children>);
+    LOAD(0, visit_box<interpolate_column>);
+    LOAD(0, gather_rows);
+    return STATUS_OK;
+}
+
 enum status hip_gather_up(struct queue *queue, const struct gather_up_args *args)
 {
     const struct box cells = layout_owned(&args->coarse.layout);

@@ -210,6 +210,9 @@ enum status steady_create(const struct problem *problem, const struct team *team
                      operator_of_level(problem, 0, problem->timeline.dt_stable, &once, &s->op)));
     TRY(steady_grids_create(problem, team, engine, classes, &s->op, has_sinks(problem),
                             steady_mixes_sinks(problem) ? 0 : 1, &s->grids));
+    TRY(status_agree(team->comm, engine->operations->load_multigrid != NULL
+                                     ? engine->operations->load_multigrid()
+                                     : STATUS_OK));
     return status_agree(team->comm, allocate(s, problem, field));
 }
 
