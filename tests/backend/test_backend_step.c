@@ -260,7 +260,7 @@ TEST(passes_of_large_shapes)
 TEST(passes_of_fairly_large_shapes)
 {
     static const int64_t shapes[][AXIS_COUNT] = {
-        {200, 70, 40}, {1000, 60, 1}, {9001, 1, 1}, {130, 3, 90}, {66, 50, 70}, {1300, 8, 20},
+        {200, 70, 40}, {1000, 60, 1}, {9001, 1, 1}, {130, 3, 201}, {66, 50, 193}, {1300, 8, 20},
     };
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         for (int n = 0; n < 2; n++) {

@@ -271,6 +271,7 @@ static __global__ __launch_bounds__(THREADS) void reset_all(struct hip_scratch *
         reset(scratch);
         scratch->blocks_done = 0;
         scratch->strips_taken = 0;
+        scratch->items_taken = 0;
     }
 }
 

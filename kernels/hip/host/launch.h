@@ -27,6 +27,7 @@ struct hip_scratch {
     unsigned long long hash;
     unsigned int blocks_done;  /* of the running kernel */
     unsigned int strips_taken; /* of faces that are summed */
+    unsigned int items_taken;  /* of a queue of columns, see work_list */
     /* progress of the blocks of a step kernel, see ring/kernel.h */
     unsigned int pace[HIP_PACE_COUNTERS];
 };

@@ -24,6 +24,8 @@ struct classes_shape : deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_W
     typedef deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_WAVES<T, PLANES_>> of;
     static constexpr bool PAIRS = false;
     static constexpr bool PLANES = PLANES_, HELD = T == 2 && !PLANES;
+    static constexpr bool QUEUED = !PLANES && !HELD; /* more in tiles with several classes */
+    static constexpr deep_costs COSTS = {PLANES ? 0.06 : 0.15, PLANES ? 0.13 : 0.1, 0, 2, 1.14};
     /* no plane of the round before is read at its end, but where coefficients are held */
     static constexpr int LEAD = STAGES - (HELD ? 4 : 3);
     /* rows from a multiple of 16 cells on, with one cell on either side of the tile */
@@ -62,17 +64,16 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
     typedef vec16<REAL> cells;
     typedef pair_of<REAL> two;
     static constexpr int T = S::T, V = S::V, ROWS = S::ROWS;
-    using rows_of::parts, rows_of::begin;
-    using rows_of::w, rows_of::x_min, rows_of::x_max, rows_of::y_min, rows_of::y_max;
+    using rows_of::parts, rows_of::begin, rows_of::w;
+    using rows_of::x_min, rows_of::x_max, rows_of::y_min, rows_of::y_max;
 
     cells at[T - 1][ROWS], rise[T - 1][ROWS]; /* levels 1 to T - 1 */
     uint32_t above, here, below, edges;       /* see deep_wave */
     uint32_t parity;                          /* bytes to the edges of this round */
-    uint32_t classes;                         /* the first byte of my cells in stage 0 */
+    uint32_t classes, table;                  /* the first byte of my cells in stage 0; shared */
     int stage;                                /* bytes to the classes of the newest plane */
-    int one[T];     /* the class of the wave in the plane of level n at hand; -1: several */
-    uint32_t table; /* in shared memory */
-    int x, y;       /* my first cell; for closed faces of z */
+    int one[T]; /* the class of the wave in the plane of level n at hand; -1: several */
+    int x, y;   /* my first cell; for closed faces of z */
 
     static __device__ __forceinline__ cells load(uint32_t from)
     {
@@ -350,7 +351,7 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         return o;
     }
 
-    /* To shared memory: a register for it from plane to plane brought more local memory. */
+    /* To shared memory: kept in a register it brought more local memory. */
     __device__ __forceinline__ void put_bits()
     {
         if constexpr (S::BITS) {
@@ -435,8 +436,7 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         }
     }
 
-    /* The first and the last row of level l, for the next round; and what is beyond closed faces.
-     */
+    /* The first and the last row of level l, for the next round; what is beyond closed faces. */
     template <bool Y, bool ONE>
     __device__ __forceinline__ void store_edges(const cells (&o)[ROWS], int l, uint32_t own,
                                                 int token) const

@@ -47,7 +47,7 @@ struct deep_column {
     }
 };
 
-/* Item n of a block: a whole part of a column, or a piece. */
+/* Item n of a block, a whole part of a column or a piece; QUEUED: of all blocks. */
 template <typename S, typename KIND>
 static __device__ __forceinline__ deep_column deep_column_of(const deep_work<S, KIND> &w, int n)
 {
@@ -56,7 +56,12 @@ static __device__ __forceinline__ deep_column deep_column_of(const deep_work<S, 
     const unsigned planes = (unsigned)(list.z_end - list.z_lo);
     deep_column c;
     int tile;
-    if (n < list.whole) {
+    if (S::QUEUED && list.queued > 0) {
+        const int part = n / tiles;
+        tile = list.queued_tile(n - part * tiles);
+        c.begin = list.from[part + 1];
+        c.end = list.from[part];
+    } else if (n < list.whole) {
         const int item = n * list.units + (int)blockIdx.x;
         const int part = item / tiles;
         tile = item - part * tiles;

@@ -34,6 +34,7 @@ struct deep_feeder {
     } now, next;
     int plane, stage;
     int class_stage; /* where classes have a ring of their own */
+    int item;        /* QUEUED: the next one */
 };
 
 template <typename S, typename WORK = deep_work<S>> struct deep_block {
@@ -43,7 +44,39 @@ template <typename S, typename WORK = deep_work<S>> struct deep_block {
     arch_arrivals *filled; /* of each stage: the plane has arrived */
     arch_arrivals *passed; /* all waves are past the middle of a round */
     deep_feeder *feeder;
-    int items;
+    int items; /* QUEUED: of all blocks */
+
+    __device__ __forceinline__ bool is_queued() const
+    {
+        return S::QUEUED && w.list.queued > 0;
+    }
+    __device__ __forceinline__ int first_item() const
+    {
+        return is_queued() ? (int)blockIdx.x : 0;
+    }
+    /* One thread: the item after this one. The counter is 0 when all blocks have come to the end
+     * of the queue. */
+    __device__ __forceinline__ void find_next(int item)
+    {
+        if (is_queued()) {
+            item =
+                (int)gridDim.x - 1 + (int)atomicInc(&w.scratch->items_taken, (unsigned)items - 1);
+            feeder->item = item + 1;
+        }
+        set_next(item + 1);
+    }
+    /* All threads, after the rounds of that item: several rounds lie between this and the next
+     * call of find_next, and after that one. */
+    __device__ __forceinline__ int next_item(int item) const
+    {
+        if constexpr (S::QUEUED) {
+            if (w.list.queued > 0) {
+                return forget(
+                    (int)load_bytes<4>(arch_shared_address(&feeder->item), begin_reads()));
+            }
+        }
+        return item + 1;
+    }
 
     /* One thread: the column after the one whose planes are requested now. Computed where the
      * waves take a column, long before it is needed, since divisions in the loop over planes would
@@ -331,7 +364,7 @@ static __device__ __forceinline__ void request_first(BLOCK &block)
         if (S::CLASS_STAGES > 0) {
             block.feeder->class_stage = 0;
         }
-        block.set_next(0);
+        block.set_next(block.first_item());
         block.begin_next();
         for (int round = 0; round < S::LEAD; round++) {
             block.request();

@@ -6,6 +6,14 @@
 
 #if ARCH_HAS_TILE_COPY
 
+/* How much longer planes of a tile take at a closed face in x, at one in y, and where two meet; and
+ * of a piece, whose neighbours are at other planes, so that the edges of tiles leave the L2 cache.
+ * fill: planes of a column that take time and are not written, but 2 T. Measured on one H200
+ * (docs/records/hip.md). */
+struct deep_costs {
+    double x, y, corner, fill, pieces;
+};
+
 /* T steps; STAGES planes of level 0 in shared memory; AHEAD: loads of a row before the arithmetic
  * of the row before it; REUSE: a row of level 0 is loaded once and kept for its neighbours.
  * CORRECTIONS: bit l: the step from level l corrects. */
@@ -42,7 +50,9 @@ struct deep_shape {
     static constexpr bool SUMMARY = false;
     static constexpr int A_OF = 1;
     static constexpr bool BITS = false;
-    static constexpr bool PAIRS = true;                     /* rounds come in pairs */
+    static constexpr bool PAIRS = true;   /* rounds come in pairs */
+    static constexpr bool QUEUED = false; /* see work_list */
+    static constexpr deep_costs COSTS = {0.12, 0.06, 0, 0, 1.14};
     static constexpr int CLASS_STAGES = 0, CLASS_BYTES = 0; /* of classes: none */
 };
 
@@ -94,12 +104,26 @@ struct piece {
 
 /* By value to the kernel, so that launches on several queues do not share it. Block b takes the
  * items b, b + units, ..., `whole` of them: an item is one of `cuts` equal parts of a column, all
- * tiles of a part before the next part. Then it takes its pieces of what is left. */
+ * tiles of a part before the next part. Then it takes its pieces of what is left. QUEUED, where
+ * it is not known how long a tile takes: parts of decreasing length, from the upper end of the box
+ * down, are items, of which a block takes the next one when it is through with its own. */
 struct work_list {
-    enum { MOST_UNITS = 160, MOST_PIECES = 2 * MOST_UNITS };
+    enum { MOST_UNITS = 160, MOST_PIECES = 2 * MOST_UNITS, MOST_QUEUED = 4 };
     tile_axis x, y;
     int z_lo, z_hi, z_end; /* planes of the box; those computed: to the face if that is near */
     int units, whole, cuts;
+    int queued; /* the parts, or 0; part n: planes [from[n + 1], from[n]) */
+    unsigned short from[MOST_QUEUED + 1];
+    /* Tile n of a part: those at faces of x come first, since they take longest. */
+    __host__ __device__ int queued_tile(int n) const
+    {
+        const int inner = x.count > 2 ? x.count - 2 : 1;
+        const int at_faces = x.count > 2 ? 2 * y.count : 0;
+        const int m = n - at_faces;
+        return x.count <= 2   ? n
+               : n < at_faces ? n / 2 * x.count + n % 2 * (x.count - 1)
+                              : m / inner * x.count + 1 + m % inner;
+    }
     unsigned short first[MOST_UNITS + 1]; /* piece of each block */
     piece pieces[MOST_PIECES];
 };
@@ -142,11 +166,10 @@ static tile_axis tile_axis_of(const struct box *box, int axis, const bool (&clos
     return t;
 }
 
-/* What was measured on one H200 (docs/records/hip.md). How much longer planes of pieces take: their
- * neighbours are at other planes, so that the edges of tiles leave the L2 cache. How many planes
- * the ends of a column take longer, at the field's first plane, and at a closed face z_max, whose
- * code runs seldom and comes from memory. */
-static constexpr double OF_PIECES = 1.14, OF_BOTTOM = 3, OF_TOP = 12, OF_IDLE = 0.6;
+/* What was measured on one H200 (docs/records/hip.md): how many planes the ends of a column take
+ * longer, at the field's first plane, and at a closed face z_max, whose code runs seldom and comes
+ * from memory. */
+static constexpr double OF_BOTTOM = 3, OF_TOP = 12, OF_IDLE = 0.6;
 
 /* How much longer planes of a tile take than without faces; less where few of its waves work. */
 template <typename S> static double weight_of(const work_list &w, int tile)
@@ -161,8 +184,9 @@ template <typename S> static double weight_of(const work_list &w, int tile)
     const int first = (needed_begin > 0 ? needed_begin : 0) / S::ROWS;
     const int last = ((needed_end < S::TY ? needed_end : S::TY) - 1) / S::ROWS;
     const double share = OF_IDLE + (1 - OF_IDLE) * (last + 1 - first) / S::WAVES;
-    return share * (1 + ((with & (WITH_X_MIN | WITH_X_MAX)) != 0 ? 0.12 : 0) +
-                    ((with & WITH_Y) != 0 ? 0.06 : 0) + ((with & WITH_PARTS) != 0 ? 0.35 : 0));
+    const bool at_x = (with & (WITH_X_MIN | WITH_X_MAX)) != 0, at_y = (with & WITH_Y) != 0;
+    return share * (1 + (at_x ? S::COSTS.x : 0) + (at_y ? S::COSTS.y : 0) +
+                    (at_x && at_y ? S::COSTS.corner : 0) + ((with & WITH_PARTS) != 0 ? 0.35 : 0));
 }
 
 /* The part of a column in which cells change. Where its end is near a closed face, to the face,
@@ -200,7 +224,7 @@ static bool cut_rest(work_list &w, const double *load, double limit, bool top_cl
     w.first[0] = 0;
     for (; item < tiles * w.cuts; item++) {
         const int part = item / tiles;
-        const double weight = OF_PIECES * weight_of<S>(w, item % tiles);
+        const double weight = S::COSTS.pieces * weight_of<S>(w, item % tiles);
         int begin = (int)((int64_t)planes * part / w.cuts);
         int end = (int)((int64_t)planes * (part + 1) / w.cuts);
         if (active != nullptr) {
@@ -208,7 +232,7 @@ static bool cut_rest(work_list &w, const double *load, double limit, bool top_cl
         }
         while (begin < end) {
             /* planes that fill the levels before the first one is written */
-            double fill = steps + (begin > 0 ? steps : OF_BOTTOM);
+            double fill = S::COSTS.fill + steps + (begin > 0 ? steps : OF_BOTTOM);
             int n = (int)(room / weight - fill);
             if (top_closed && begin + n >= planes) {
                 fill += OF_TOP;
@@ -257,7 +281,7 @@ static double plan_list(work_list &w, int cuts, int whole, bool top_closed,
         double &of = load[item % w.units];
         const int part = item / (w.x.count * w.y.count);
         of += weight_of<S>(w, item % (w.x.count * w.y.count)) *
-              ((double)planes / cuts + steps + (part > 0 ? steps : OF_BOTTOM) +
+              ((double)planes / cuts + S::COSTS.fill + steps + (part > 0 ? steps : OF_BOTTOM) +
                (top_closed && part == cuts - 1 ? OF_TOP : 0));
         low = of > low ? of : low;
     }
@@ -274,6 +298,20 @@ static double plan_list(work_list &w, int cuts, int whole, bool top_closed,
     return cut_rest<S>(w, load, high, top_closed, active) ? high : INFINITY;
 }
 
+/* The parts of the columns that blocks take from a queue; of 512 planes 320, 128, 48 and 16. */
+static inline void queue_parts(work_list &w)
+{
+    static constexpr int share[] = {20, 8, 3, 1};
+    const int planes = w.z_end - w.z_lo;
+    int sum = 0;
+    w.queued = work_list::MOST_QUEUED;
+    w.from[0] = (unsigned short)planes;
+    for (int n = 0; n < w.queued; n++) {
+        sum += share[n];
+        w.from[n + 1] = (unsigned short)(planes - (int64_t)planes * sum / 32);
+    }
+}
+
 /* The best of several numbers of cuts, and of whole parts per block: a block whose parts include a
  * tile that takes long has no time for as many as others. false: no list fits. */
 template <typename S>
@@ -285,6 +323,10 @@ static bool choose_list(work_list &w, bool top_closed, const struct active_plane
     int best_whole = 0;
     if (active != nullptr && plan_list<S>(w, 1, 0, top_closed, active) < INFINITY) {
         return true; /* else there are too many pieces */
+    }
+    if (S::QUEUED && planes >= 64 * S::T) {
+        queue_parts(w);
+        return true;
     }
     for (int cuts = 1; cuts <= 8 && planes / cuts >= 4 * S::T; cuts++) {
         const int most = w.x.count * w.y.count * cuts / w.units;
