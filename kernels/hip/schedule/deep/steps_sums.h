@@ -16,6 +16,7 @@
 
 #include "kernels/hip/kind/classes.h"
 #include "kernels/hip/schedule/deep/steps_sums_list.h"
+#include "kernels/hip/schedule/deep/steps_sums_memory.h"
 
 template <typename REAL, typename KIND>
 static __device__ __forceinline__ bool is_on(const grid_view<REAL> &view, const KIND &p, int face,
@@ -23,71 +24,6 @@ static __device__ __forceinline__ bool is_on(const grid_view<REAL> &view, const 
 {
     return p.closed[face] && i == (face % 2 == 0 ? 0 : (int)view.cells[face / 2] - 1);
 }
-
-/* Of each thread and level: the counters of an exact sum (struct tally), and how many terms went
- * there one by one; and a place for a value. */
-enum { PARTS = 3, SINGLE = PARTS, VALUE, PLACES };
-
-/* What a block has in shared memory: these, and the sums of its strips as digits. */
-template <int T, int THREADS> struct sums_memory {
-    long long parts[T][PLACES][THREADS];
-    unsigned long long digit[T][FACE_COUNT][4];
-    bool is_last; /* block */
-
-    __device__ __forceinline__ long long &mine(int l, int place)
-    {
-        return parts[l][place][threadIdx.x];
-    }
-
-    __device__ __forceinline__ void count(int l, double x)
-    {
-        tally one = {};
-        one.add(x);
-        for (int part = 0; part < PARTS; part++) {
-            mine(l, part) += one.part[part];
-        }
-    }
-};
-
-/* Cells of a thread. Those of the binade of its first one are added as integers, as
- * exact_parts_add_binade of base/exact_sum.h does; a row with others goes to the counters. */
-template <int T> struct binade_sums {
-    enum { FRACTION_BITS = 52, LEAST = 1023 - 28, MOST = 1023 + 29, NONE = 1 << 12 };
-    unsigned exponent;          /* biased, with the sign */
-    unsigned long long bits[T]; /* the sums of each level, with exponents */
-
-    static __device__ __forceinline__ unsigned exponent_of(double x)
-    {
-        return (unsigned)((unsigned long long)__double_as_longlong(x) >> FRACTION_BITS);
-    }
-
-    __device__ __forceinline__ void begin(double x)
-    {
-        const unsigned of_x = exponent_of(x);
-        exponent = of_x < LEAST || of_x > MOST ? (unsigned)NONE : of_x;
-    }
-
-    /* rows: of the strip, at most ROWS_MOST, so that the sum of fractions fits. */
-    template <typename MEMORY> __device__ __forceinline__ void end(MEMORY &memory, int rows) const
-    {
-        const unsigned long long one = 1ULL << FRACTION_BITS;
-        const double unit = __longlong_as_double(
-            (long long)((unsigned long long)(exponent - FRACTION_BITS) << FRACTION_BITS));
-        for (int l = 0; l < T; l++) {
-            memory.mine(l, VALUE) = (long long)bits[l];
-        }
-#pragma unroll 1
-        for (int l = 0; l < T; l++) {
-            const unsigned terms = (unsigned)(rows - (int)memory.mine(l, SINGLE));
-            const unsigned long long sum =
-                (unsigned long long)memory.mine(l, VALUE) - terms * (exponent * one) + terms * one;
-            if (terms > 0) {
-                memory.count(l, (double)(sum >> 32) * 0x1p32 * unit);
-                memory.count(l, (double)(sum & 0xFFFFFFFFU) * unit);
-            }
-        }
-    }
-};
 
 /* A strip of a face of axis N: what a lane has of it. */
 template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct face_strip {
@@ -109,8 +45,14 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
     binade_sums<T> sums = {};
     std::conditional_t<KIND::IS_EVERYWHERE, kept_nothing, kept_class<REAL>> kept = {-1};
     bool alike = false; /* steps have the same coefficients, and the face no patches */
-    /* of classes: the bytes of a layer in the last rows, the newest one the lowest; the next one */
+    bool corrects = false;
+    bool v_closed[2] = {}; /* the ends of V */
+    /* of classes: where they are, as `first`; the bytes of a layer in the last rows, the newest one
+     * the lowest; the next one; and the terms of rows of one class, in registers */
+    const uint8_t *bytes = nullptr;
+    int64_t bytes_inwards = 0, bytes_pitch_v = 0;
     uint32_t marks[T - 1] = {}, ahead[T - 1] = {};
+    tally terms[KIND::IS_EVERYWHERE ? 1 : T] = {};
 
     __device__ __forceinline__ void load(int v, REAL (&row)[T]) const
     {
@@ -119,6 +61,11 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         for (int d = 0; d < T; d++) {
             row[d] = from[min(d, last) * inwards];
         }
+    }
+
+    __device__ __forceinline__ uint32_t byte_at(int d, int v) const
+    {
+        return bytes[min(max(v, v_first), v_last) * bytes_pitch_v + min(d, last) * bytes_inwards];
     }
 
     /* Of layer d in row v, or of the nearest one that is read. */
@@ -159,7 +106,7 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
             for (int d = 0; d + 1 < T; d++) {
                 marks[d] = marks[d] << 8 | ahead[d];
                 same = same && (marks[d] & all) == own * splat;
-                ahead[d] = *place_at(d, v + 1).byte;
+                ahead[d] = byte_at(d, v + 1);
             }
             kept.look_at(p, same ? own * (sizeof(REAL) == 8 ? 0x101U : 0x1010101U) : 0U);
             if (kept.number >= 0 && kept.number != before) {
@@ -261,6 +208,46 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         }
     }
 
+    /* row() without other faces and corrections, where each lane keeps the coefficients of a class:
+     * a third of the instructions, since lookups are many even where they do not run. */
+    __device__ __forceinline__ void row_of_one_class(int v, REAL (&value)[T], const levels &here,
+                                                     levels &below)
+    {
+        const REAL g[FACE_COUNT] = {kept.g[0], kept.g[0], kept.g[1],
+                                    kept.g[1], kept.g[2], kept.g[2]};
+        const bool is_max = face % 2 != 0;
+#pragma unroll
+        for (int l = 0; l < T; l++) {
+            REAL next[T];
+#pragma unroll
+            for (int d = 0; d + 1 < T - l; d++) {
+                const REAL c = here[l][d], inner = here[l][d + 1];
+                const REAL outer = d > 0 ? here[l][d > 0 ? d - 1 : 0] : outside(c, a, b[0]);
+                REAL n[FACE_COUNT];
+                n[2 * U] = arch_shift_up(c, 1);
+                n[2 * U + 1] = arch_shift_down(c, 1);
+                n[2 * V] = below[l][d];
+                n[2 * V + 1] = value[d];
+                n[2 * N] = is_max ? inner : outer;
+                n[2 * N + 1] = is_max ? outer : inner;
+                next[d] = medium_cell(c, c, n, g, kept.sigma, kept.q);
+            }
+#pragma unroll
+            for (int d = 0; d < T - l; d++) {
+                below[l][d] = value[d];
+                value[d] = next[d];
+            }
+        }
+        load(v + 2, value);
+#pragma unroll
+        for (int l = 0; l < T; l++) {
+            const bool in = summed && v - l >= v_begin && v - l < v_end;
+            const REAL c = below[l][0];
+            const double term = (double)g[2 * N] * (double)(REAL)(outside(c, a, b[0]) - c);
+            terms[l].add(in ? term : 0.0);
+        }
+    }
+
     /* value: row v of level 0, afterwards row v + 2. Level l comes to row v - l. here: level l in
      * row v - l - 1; below: in the row before that, which the new one overwrites. */
     template <bool EDGES>
@@ -268,6 +255,12 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
     {
         REAL before[T] = {};
         look_at_row(v);
+        if constexpr (!KIND::IS_EVERYWHERE && !EDGES) {
+            if (arch_all(kept.number >= 0 && !corrects)) {
+                row_of_one_class(v, value, here, below);
+                return;
+            }
+        }
 #pragma unroll
         for (int l = 0; l < T; l++) {
             REAL next[T];
@@ -302,14 +295,11 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         load(begin + 1, of_odd);
 #pragma unroll
         for (int d = 0; !KIND::IS_EVERYWHERE && d + 1 < T; d++) {
-            if constexpr (!KIND::IS_EVERYWHERE) {
-                ahead[d] = *place_at(d, begin).byte;
-            }
+            ahead[d] = byte_at(d, begin);
         }
         /* votes: else the compiler duplicates the code for lanes that leave the loop apart */
         for (int v = begin; arch_all(v < v_end + T - 1); v += 2) {
-            if (arch_all(plain && (v >= T || !p.closed[2 * V]) &&
-                         (v + 1 < cells || !p.closed[2 * V + 1]))) {
+            if (arch_all(plain && (v >= T || !v_closed[0]) && (v + 1 < cells || !v_closed[1]))) {
                 row<false>(v, of_even, odd, even);
                 row<false>(v + 1, of_odd, even, odd);
             } else {
@@ -319,6 +309,10 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         }
         if (KIND::IS_EVERYWHERE && summed && v_begin < v_end) {
             sums.end(memory, v_end - v_begin);
+        }
+#pragma unroll
+        for (int n = 0; n < PARTS * T && !KIND::IS_EVERYWHERE; n++) {
+            memory.mine(n / PARTS, n % PARTS) += terms[n / PARTS].part[n % PARTS];
         }
     }
 };
@@ -358,12 +352,19 @@ static __device__ __forceinline__ void sum_strip(const grid_view<REAL> &view, co
     of.plain = !(p.closed[2 * U] && u_first <= 0) &&
                !(p.closed[2 * U + 1] && u_first + ARCH_WAVE >= cells_u) && last >= T - 1;
     of.u_read = u_read;
+    of.v_closed[0] = p.closed[2 * V];
+    of.v_closed[1] = p.closed[2 * V + 1];
     if constexpr (KIND::IS_EVERYWHERE) {
         of.a = p.a[0][r.face];
         for (int l = 0; l + 1 < T; l++) {
             of.b[l] = p.b[l][r.face];
         }
     } else {
+        const int64_t bytes[AXIS_COUNT] = {1, p.of.pitch_y, p.of.pitch_z};
+        of.bytes = p.of.classes + (is_min ? 0 : view.cells[N] - 1) * bytes[N] + u_read * bytes[U];
+        of.bytes_inwards = is_min ? bytes[N] : -bytes[N];
+        of.bytes_pitch_v = bytes[V];
+        of.corrects = p.corrections != 0;
         of.alike = p.of.patch[r.face] == nullptr;
         for (int l = 1; l < T; l++) {
             of.alike = of.alike && p.table[l] == p.table[0];
