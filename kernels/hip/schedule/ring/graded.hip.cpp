@@ -1,6 +1,7 @@
-/* The ring in a uniform medium on graded axes: a thread has the lines of its cells in x in
- * registers. Those of its rows and of the plane come from the L1 cache in each plane, since with
- * them in registers, too, the loop over planes has spills. */
+/* The ring in a uniform medium on graded axes: a thread has the shares of its cells in x in
+ * registers, and those of z a plane ahead. Those of its rows are in shared memory, since with them
+ * in registers, too, the loop over planes has spills, and the ring leaves the L1 cache so little
+ * memory that two thirds of the loads of lines missed it. */
 #include "kernels/hip/kind/graded.h"
 #include "kernels/hip/schedule/ring/classes_closers.h"
 
@@ -18,11 +19,23 @@ template <typename S> struct graded_worker : beside_closers {
     int class_offset;              /* of the first cell in the classes of a stage, in bytes */
     struct exact_sum *const *sums; /* of the faces of z; NULL: none */
     int k;                         /* the plane of z */
+    REAL *rows;                    /* the shares of y, of the wave: [row][min, max] */
     graded_shares<REAL, N> x = {};
+    graded_shares<REAL, 1> next = {};
 
     __device__ __forceinline__ void begin(const REAL *, const REAL *)
     {
+        graded_shares<REAL, ROWS> y;
+        y.take(kind, AXIS_Y, p.j);
+        __syncwarp(); /* the rows before have been read */
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            rows[2 * row] = y.min[row];
+            rows[2 * row + 1] = y.max[row];
+        }
+        __syncwarp();
         x.take(kind, AXIS_X, p.i);
+        next.take(kind, AXIS_Z, k);
     }
 
     __device__ __forceinline__ cells_of<S> beyond(int face, int plane, const cells_of<S> &,
@@ -34,20 +47,18 @@ template <typename S> struct graded_worker : beside_closers {
     __device__ __forceinline__ void advance(const REAL *now, const REAL *,
                                             const cells_of<S> (&cells)[3], cells_of<S> &out)
     {
-        graded_shares<REAL, 1> z;
-        z.take(kind, AXIS_Z, k);
-        graded_shares<REAL, ROWS> y;
-        y.take(kind, AXIS_Y, p.j);
-        k++;
+        const graded_shares<REAL, 1> z = next;
+        next.take(kind, AXIS_Z, ++k);
         const uint8_t *const classes =
             reinterpret_cast<const uint8_t *>(now + w.class_cells) + class_offset;
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             const row_values<S> v = values_of<S>(now, p, row, cells);
+            const REAL y_min = rows[2 * row], y_max = rows[2 * row + 1];
 #pragma unroll
             for (int i = 0; i < N; i++) {
-                const REAL share[FACE_COUNT] = {x.min[i],   x.max[i], y.min[row],
-                                                y.max[row], z.min[0], z.max[0]};
+                const REAL share[FACE_COUNT] = {x.min[i], x.max[i], y_min,
+                                                y_max,    z.min[0], z.max[0]};
                 REAL around[FACE_COUNT];
                 v.around(i, around);
                 const int own =
@@ -63,6 +74,8 @@ template <typename S> struct ring_of_graded : ring_kind<S> {
     typedef typename S::REAL REAL;
     /* of all bytes: rows that no tile has are looked up, too */
     static constexpr int HEAT_BYTES = (UINT8_MAX + 1) * (int)sizeof(REAL);
+    static constexpr int ROW_BYTES = 2 * S::ROWS * (int)sizeof(REAL); /* the shares of a wave */
+    static constexpr int BYTES = HEAT_BYTES + S::THREADS / ARCH_WAVE * ROW_BYTES;
     graded<REAL> kind;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
 
@@ -82,6 +95,8 @@ template <typename S> struct ring_of_graded : ring_kind<S> {
         for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
             const column c = column_of<S>(w, item);
             const place<S> p = place_of<S>(view, kind.closed, w, c);
+            char *const rows =
+                shared + w.ring_bytes + HEAT_BYTES + (int)threadIdx.x / ARCH_WAVE * ROW_BYTES;
             march<S>(view, kind.closed,
                      graded_worker<S>{{closed_sides<S>(view, kind.closed, w, c) != 0},
                                       kind,
@@ -90,7 +105,8 @@ template <typename S> struct ring_of_graded : ring_kind<S> {
                                       p,
                                       class_offset,
                                       sums,
-                                      c.k_begin},
+                                      c.k_begin,
+                                      reinterpret_cast<REAL *>(rows)},
                      ring, p, c);
         }
     }
@@ -107,7 +123,7 @@ template <typename S> static hipError_t launch_shape(const ring_call &call)
     const graded<REAL> kind = graded_of<REAL>(call.step->args->levels);
     const face_sums sums = face_sums_of(call.step->args->levels, call.step->d_scratch);
     return launch(call, ring_of_graded<S>{{}, kind, {sums.sum[FACE_Z_MIN], sums.sum[FACE_Z_MAX]}},
-                  ring_of_graded<S>::HEAT_BYTES);
+                  ring_of_graded<S>::BYTES);
 }
 
 /* The classes are read only where there are several. In float32 two blocks, as classes have. */
