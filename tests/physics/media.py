@@ -281,6 +281,8 @@ def with_factors(config, seed, folder):
             values = np.random.default_rng(seed).uniform(0.2, 3, shape)
             np.save(path, values.astype(rng.choice(["<f4", "<f8"])))
             material["heat_capacity_factor"] = {"path": str(path)}
+            if any("edges" in config["grid"].get(axis, {}) for axis in "xyz"):
+                config["sources"] = []  # refused where lines have the sizes of cells
     return config
 
 
