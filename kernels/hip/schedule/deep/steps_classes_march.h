@@ -70,8 +70,8 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
     cells at[T - 1][ROWS], rise[T - 1][ROWS]; /* levels 1 to T - 1 */
     uint32_t above, here, below, edges;       /* see deep_wave */
     uint32_t parity;                          /* bytes to the edges of this round */
-    uint32_t classes, table;                  /* the first byte of my cells in stage 0; shared */
-    int stage;                                /* bytes to the classes of the newest plane */
+    uint32_t classes, table; /* shared memory: of my first cell in stage 0; of coefficients */
+    int stage;               /* bytes to the classes of the newest plane */
     int one[T]; /* the class of the wave in the plane of level n at hand; -1: several */
     int x, y;   /* my first cell; for closed faces of z */
 
