@@ -19,6 +19,7 @@ struct smooth_pass {
     const float *d_r, *d_e;
     float *d_out;
 };
+/* These load the kernels of their files, those with shared memory once. */
 enum status hip_load_smooth(void);
 enum status hip_load_smooth_faces(void);
 enum status hip_load_smooth_staged(void);

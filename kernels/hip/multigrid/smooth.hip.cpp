@@ -341,7 +341,6 @@ static smooth_kernel *kernel_of(const struct multigrid &m)
                                   : smooth_tile<false, false>;
 }
 
-/* Once. */
 enum status hip_load_smooth(void)
 {
     static bool done = false;
