@@ -281,8 +281,14 @@ def with_factors(config, seed, folder):
             values = np.random.default_rng(seed).uniform(0.2, 3, shape)
             np.save(path, values.astype(rng.choice(["<f4", "<f8"])))
             material["heat_capacity_factor"] = {"path": str(path)}
-            if any("edges" in config["grid"].get(axis, {}) for axis in "xyz"):
-                config["sources"] = []  # refused where lines have the sizes of cells
+    return config
+
+
+def with_factors_of_many_sizes(config, seed, folder):
+    """Without sources where the heat capacity varies, since these are refused."""
+    config = with_factors(with_many_sizes(config, seed), seed, folder)
+    if any("heat_capacity_factor" in material for material in config["materials"]):
+        config.pop("sources", None)
     return config
 
 

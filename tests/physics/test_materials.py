@@ -10,8 +10,9 @@ import numpy as np
 import problems
 from harness import SMALL, Case, cell_centers
 from media import (ambients_anywhere, heated_body, solved_problem, some_problem, thick_body,
-                   with_a_radius, with_ambients, with_face_factors, with_factors, with_graded_axes,
-                   with_many_sizes, with_sources_of_temperature, with_surfaces)
+                   with_a_radius, with_ambients, with_face_factors, with_factors,
+                   with_factors_of_many_sizes, with_graded_axes, with_many_sizes,
+                   with_sources_of_temperature, with_surfaces)
 from media_solver import Problem, check_flux, flux_of
 from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
 
@@ -64,8 +65,9 @@ class RandomProblems(Case):
         self.check_changed(with_many_sizes)
         self.check_changed(lambda config, seed: with_ambients(with_many_sizes(config, seed), seed),
                            every=6, first=1)
-        self.check_changed(lambda config, seed: with_factors(with_many_sizes(config, seed), seed,
-                                                             self.folder), every=6, first=2)
+        self.check_changed(
+            lambda config, seed: with_factors_of_many_sizes(config, seed, self.folder), every=6,
+            first=2)
         config = {**with_many_sizes(some_problem(0), 0), "time": {"steps": 12}}
         config["grid"]["cells"] = [1 if axis in config["grid"] else n
                                    for axis, n in zip("xyz", config["grid"]["cells"])]
