@@ -37,19 +37,17 @@ static __device__ __forceinline__ void march_classes(classes_rounds<S> &rounds, 
     /* QUEUED: the rounds before the last ones are where the next item is found */
     constexpr int LAST = S::QUEUED ? 8 : 0, PARTS = S::QUEUED ? 4 : 3;
     wave_of<S> &my = rounds.my;
-    if (!S::QUEUED && threadIdx.x == 0) {
-        rounds.block.find_next(item);
-    }
 #pragma unroll
     for (int l = 0; l < T; l++) {
         my.one[l] = 0; /* of planes that are not needed */
     }
 #pragma unroll 1
     for (int part = 0; part < PARTS; part++) {
-        if (S::QUEUED && part == 2 && threadIdx.x == 0) {
+        const deep_column c = deep_column_of(my.w, forget(item));
+        /* in short columns at z_min, which no queue has, the last plane is requested in part 0 */
+        if (part == (S::QUEUED && c.end - c.first > T ? 2 : 0) && threadIdx.x == 0) {
             rounds.block.find_next(item);
         }
-        const deep_column c = deep_column_of(my.w, forget(item));
         const bool *const closed = my.w.p.closed;
         const bool y = (closed[FACE_Y_MIN] && c.y == 0) ||
                        (closed[FACE_Y_MAX] && c.y + S::TY == my.w.cells[AXIS_Y]);

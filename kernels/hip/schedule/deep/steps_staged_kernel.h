@@ -69,13 +69,9 @@ template <typename S, typename WORK = deep_work<S>> struct deep_block {
      * call of find_next, and after that one. */
     __device__ __forceinline__ int next_item(int item) const
     {
-        if constexpr (S::QUEUED) {
-            if (w.list.queued > 0) {
-                return forget(
-                    (int)load_bytes<4>(arch_shared_address(&feeder->item), begin_reads()));
-            }
-        }
-        return item + 1;
+        return is_queued()
+                   ? forget((int)load_bytes<4>(arch_shared_address(&feeder->item), begin_reads()))
+                   : item + 1;
     }
 
     /* One thread: the column after the one whose planes are requested now. Computed where the
