@@ -153,6 +153,17 @@ bool boundary_has_factors(const struct boundary *boundary, enum face face)
     return any;
 }
 
+bool boundary_is_insulated(const struct boundary *boundary, enum face face)
+{
+    bool all = true;
+    for (int p = 0; p < boundary->nconditions[face]; p++) {
+        const struct boundary_setting *is = &boundary->face[face][p].setting;
+        const struct number_setting *flux = &is->number[BOUNDARY_VALUE];
+        all = all && is->kind == BOUNDARY_FLUX && flux->formula == NULL && flux->value == 0;
+    }
+    return all;
+}
+
 bool boundary_is_painted(const struct boundary *boundary, enum face face)
 {
     return boundary->nconditions[face] > 1 || boundary_has_factors(boundary, face);

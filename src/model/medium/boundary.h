@@ -50,6 +50,8 @@ int boundary_most_conditions(const struct boundary *boundary);
 
 /* Does a number of any condition of a face have a factor for each cell? */
 bool boundary_has_factors(const struct boundary *boundary, enum face face);
+/* Does no heat pass the face, at any time? */
+bool boundary_is_insulated(const struct boundary *boundary, enum face face);
 /* Do the cells of the face have patches or factors: a patch_plane? */
 bool boundary_is_painted(const struct boundary *boundary, enum face face);
 

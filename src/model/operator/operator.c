@@ -473,12 +473,15 @@ void operator_coefficients(const struct heat_operator *op, const struct problem 
     *c = op->all;
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
+        const bool insulated = c->kind != KIND_ENTHALPY && c->kind != KIND_HIGH_ORDER &&
+                               boundary_is_insulated(&problem->boundary, face);
         c->closed[f] = decomp_neighbour(decomp, rank, face) < 0;
         if (!c->closed[f]) {
             c->a[f] = c->b[f] = 0;
         } else if (problem->grid.used[face_axis(face)] && d_face_sum != NULL &&
-                   (c->kind != KIND_UNIFORM || c->a[f] != 1)) {
-            /* a = 1: the heat does not depend on the cell, so the ledger needs no sum */
+                   (c->kind == KIND_UNIFORM ? c->a[f] != 1 : !insulated)) {
+            /* a = 1: the heat does not depend on the cell, so the ledger needs no sum; else all
+             * terms of an insulated face are 0 */
             c->d_face_sum[f] = &d_face_sum[f];
         }
     }

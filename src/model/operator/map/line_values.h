@@ -21,8 +21,7 @@ enum status line_values_create(const struct problem *problem, const struct layou
                                const int64_t offset[AXIS_COUNT], struct line_values *lines);
 void line_values_destroy(struct line_values *lines); /* takes a zeroed one */
 
-/* The volume of a cell (local indices) over that of the smallest one, as kernels have it: the
- * inverse of a rounded product, so that sums of heat agree with them. */
+/* The volume of a cell (local indices) over that of the smallest one, as kernels have it. */
 static inline double line_values_volume(const struct line_values *lines, int64_t i, int64_t j,
                                         int64_t k)
 {
