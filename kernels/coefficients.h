@@ -55,6 +55,7 @@ struct device_medium {
     const uint8_t *d_class;
     uint8_t mask;  /* a byte & mask is the class; from classes_flag, which sets flags and numbers */
     bool numbered; /* the rows have numbers; those of a subdomain with some of the halo have none */
+    bool planes;   /* all cells of a plane have one class: classes_are_planes */
     int nclasses;
     int nclosures;          /* per face: nclasses times the number of patches */
     const void *d_table;    /* in the field's precision, see medium_cell.h */
@@ -79,7 +80,7 @@ struct device_medium {
      * which has no d_g, they are all. */
     const void *d_sigma;
     double dt;            /* s, with d_g: g times this is in K per K */
-    double weight_factor; /* 1 / sigma times this is the weight of a cell */
+    double weight_factor; /* 1 / sigma, or the volume by lines, times this is a cell's weight */
     /* NULL: the whole face has patch 0. Else the byte of cell (0, 0) of this subdomain's part of
      * the face, [z][y], [z][x] or [y][x], with rows patch_pitch bytes apart and the halo of
      * `layout` in both directions; the closure of a cell is patch * nclasses + class. */
@@ -129,16 +130,22 @@ static inline double medium_lines_at(const struct device_medium *m, enum precisi
                                           medium_line_at(m, precision, b, line, cell[b]));
 }
 
+/* The volume of a cell over that of the smallest one, by lines, on the host. */
+static inline double medium_volume(const struct device_medium *m, enum precision precision,
+                                   const int64_t *cell)
+{
+    return medium_line_at(m, precision, AXIS_X, GRADED_WIDTH, cell[AXIS_X]) *
+           medium_lines_at(m, precision, AXIS_X, GRADED_WIDTH, cell);
+}
+
 /* The weight of the cell of the element `at` of the classes, with d_sigma or lines, on the host. */
 static inline double medium_cell_weight(const struct device_medium *m, enum precision precision,
                                         int64_t at, const int64_t *cell)
 {
-    const double sigma =
-        !medium_is_graded(m)
-            ? precision_get(precision, m->d_sigma, at)
-            : precision_round(precision,
-                              medium_line_at(m, precision, AXIS_X, GRADED_INVERSE, cell[0]) *
-                                  medium_lines_at(m, precision, AXIS_X, GRADED_INVERSE, cell));
+    if (medium_is_graded(m)) {
+        return m->weight_factor * medium_volume(m, precision, cell);
+    }
+    const double sigma = precision_get(precision, m->d_sigma, at);
     return sigma > 0 ? m->weight_factor / sigma : 0;
 }
 

@@ -49,10 +49,9 @@ static const double *volumes_of(const struct summarise_classes_args *c, int64_t 
         return NULL;
     }
     const int64_t cell[AXIS_COUNT] = {i, j, k};
-    const double yz = medium_lines_at(m, precision, AXIS_X, GRADED_INVERSE, cell);
+    const double yz = medium_lines_at(m, precision, AXIS_X, GRADED_WIDTH, cell);
     for (int64_t x = 0; x < n; x++) {
-        const double inverse = medium_line_at(m, precision, AXIS_X, GRADED_INVERSE, i + x);
-        volumes[x] = 1 / precision_round(precision, inverse * yz);
+        volumes[x] = medium_line_at(m, precision, AXIS_X, GRADED_WIDTH, i + x) * yz;
     }
     return volumes;
 }

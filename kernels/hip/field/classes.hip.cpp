@@ -23,7 +23,7 @@ template <typename REAL> struct class_sweep {
     int64_t class_pitch_y, class_pitch_z;
     int mask;
     const uint8_t *groups;
-    const REAL *inverse[AXIS_COUNT]; /* lines, from cell 0 on: cells count by their volumes */
+    const REAL *width[AXIS_COUNT]; /* lines, from cell 0 on: cells count by their volumes */
 };
 
 /* Of one block. */
@@ -158,9 +158,9 @@ static __device__ __forceinline__ void count_cells(const class_sweep<REAL> &s, c
                     cells[v * N + n] = (double)vector.v[n];
                     groups[v * N + n] = within ? s.groups[classes[at + n] & s.mask] : -1;
                     if constexpr (VOLUMES) {
-                        const REAL yz = s.inverse[AXIS_Y][j] * s.inverse[AXIS_Z][k];
-                        const REAL inverse = s.inverse[AXIS_X][within ? at + n : 0] * yz;
-                        volumes[v * N + n] = 1 / (double)inverse;
+                        const REAL yz = s.width[AXIS_Y][j] * s.width[AXIS_Z][k];
+                        const REAL x = s.width[AXIS_X][within ? at + n : 0];
+                        volumes[v * N + n] = (double)x * (double)yz;
                     }
                 }
             }
@@ -227,8 +227,8 @@ static enum status launch(struct queue *queue, const struct summarise_classes_ar
     s.mask = medium->mask;
     s.groups = args->d_groups;
     for (int axis = 0; axis < AXIS_COUNT && medium->has_lines; axis++) {
-        s.inverse[axis] =
-            static_cast<const REAL *>(medium->d_sigma) + medium_line(medium, axis, GRADED_INVERSE);
+        s.width[axis] =
+            static_cast<const REAL *>(medium->d_sigma) + medium_line(medium, axis, GRADED_WIDTH);
     }
     const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
     const int64_t least = rows * s.cells[AXIS_X] / BLOCK_CELLS_MAX + 1; /* for the counters */
@@ -236,7 +236,7 @@ static enum status launch(struct queue *queue, const struct summarise_classes_ar
     const int64_t most = least > at_once ? least : at_once;
     const int64_t nblocks = (rows + WAVES - 1) / WAVES;
     const auto kernel =
-        s.inverse[0] != nullptr ? summarise_classes<REAL, true> : summarise_classes<REAL, false>;
+        s.width[0] != nullptr ? summarise_classes<REAL, true> : summarise_classes<REAL, false>;
     kernel<<<(unsigned)(nblocks < most ? nblocks : most), THREADS, 0, queue->stream>>>(
         s, args->d_summaries);
     return hip_check(hipGetLastError(), "summarise_classes");

@@ -2,98 +2,9 @@
  * extremes with atomics, so the result does not depend on the order; the last block writes it to
  * pinned host memory and resets the scratch memory. */
 #include "kernels/hip/field/summary.h"
+#include "kernels/hip/field/sweep.h"
 
 #include "kernels/hip/host/device_hip.h"
-
-/* AHEAD: vectors of a row that a thread loads before it looks at them. Blocks per multiprocessor:
- * of summaries as many as run at a time, since those that begin later leave most of the chip idle.
- */
-enum {
-    THREADS = 256,
-    AHEAD = 4,
-    BLOCKS_MOST = 2048,
-    BLOCKS_PER_PROCESSOR = ARCH_WAVE == 32 ? 3 : 4
-};
-
-/* The owned cells by rows: `lanes` threads per row, THREADS / lanes rows per block. */
-template <typename REAL> struct sweep {
-    const REAL *in; /* cell (0, 0, 0) */
-    int64_t cells[AXIS_COUNT];
-    int64_t pitch_y, pitch_z;
-    int64_t nx_global, ny_global;
-    int64_t offset[AXIS_COUNT];
-    unsigned lanes;
-    /* of a medium; NULL: uniform */
-    const uint8_t *classes; /* of cell (0, 0, 0) */
-    int64_t class_pitch_y, class_pitch_z;
-    int class_mask;
-    const double *weight;
-    const REAL *sigma; /* of cell (0, 0, 0), as the classes; nullptr: weights of classes */
-    const REAL *inverse[AXIS_COUNT]; /* of a graded medium: lines, from cell 0 on */
-    double weight_factor;
-    bool has_ambients;
-};
-
-/* Where a cell has its weight: of its class, stored, or from the lines; then the elements of
- * classes count along a row only. */
-enum { BY_CLASS, STORED, BY_LINES };
-
-/* A thread's cells: all(vectors, element of the first one's class, elements to that of the next,
- * product of the row's lines) of the CHUNK cells of complete vectors of a row, and where there are
- * fewer or it returns false, one(cell, its global index, element of its class, product) after
- * another. */
-template <typename REAL, typename ALL, typename ONE>
-static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, ALL all, ONE one)
-{
-    constexpr int N = vec16<REAL>::N;
-    const int lanes = (int)s.lanes; /* numbers of cells on an axis are int on devices */
-    const int cells_x = (int)s.cells[AXIS_X];
-    const int cells_y = (int)s.cells[AXIS_Y];
-    const int rows_per_block = THREADS / lanes;
-    const int64_t first = (int64_t)blockIdx.x * rows_per_block + threadIdx.x / s.lanes;
-    const int stride = (int)gridDim.x * rows_per_block;
-    /* a division per row would cost more than its cells */
-    const int next_k = stride / cells_y;
-    const int next_j = stride % cells_y;
-    int k = (int)(first / cells_y);
-    for (int j = (int)(first % cells_y); k < (int)s.cells[AXIS_Z]; j += next_j, k += next_k) {
-        if (j >= cells_y) {
-            j -= cells_y;
-            k++;
-            if (k >= (int)s.cells[AXIS_Z]) {
-                break;
-            }
-        }
-        const REAL *cells = s.in + j * s.pitch_y + k * s.pitch_z;
-        const int64_t row = j * s.class_pitch_y + k * s.class_pitch_z;
-        const REAL line = s.inverse[0] != nullptr ? s.inverse[AXIS_Y][j] * s.inverse[AXIS_Z][k] : 0;
-        for (int i = (int)(threadIdx.x % s.lanes) * N; i < cells_x; i += AHEAD * lanes * N) {
-            vec16<REAL> vectors[AHEAD]; /* rows are padded to whole vectors */
-#pragma unroll
-            for (int v = 0; v < AHEAD; v++) {
-                const int at = i + v * lanes * N;
-                vectors[v] = vector_at(cells + (at < cells_x ? at : i));
-            }
-#pragma unroll
-            for (int v = 0; v < AHEAD; v += CHUNK / N) {
-                if (i + (v + CHUNK / N - 1) * lanes * N + N <= cells_x &&
-                    all(&vectors[v], row + i + v * lanes * N, lanes * N, line)) {
-                    continue;
-                }
-                const int64_t index =
-                    ((s.offset[AXIS_Z] + k) * s.ny_global + s.offset[AXIS_Y] + j) * s.nx_global +
-                    s.offset[AXIS_X];
-#pragma unroll
-                for (int c = 0; c < CHUNK; c++) {
-                    const int at = i + (v + c / N) * lanes * N + c % N;
-                    if (at < cells_x) {
-                        one(vectors[v + c / N].v[c % N], index + at, row + at, line);
-                    }
-                }
-            }
-        }
-    }
-}
 
 /* MEDIUM: with the heat, cells times their weights. */
 template <typename REAL, bool MEDIUM, int WEIGHTS>
@@ -102,31 +13,51 @@ static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) 
 {
     constexpr int N = vec16<REAL>::N;
     findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
+    raw_sum heat = {}; /* of cells that are seen together, `summed` */
+    long long summed = 0;
+    constexpr bool MARKS = MEDIUM && WEIGHTS == BY_CLASS && PREFETCH;
+    __shared__ double weights_of[MARKS ? UINT8_MAX + 1 : 1];
+    for (int c = (int)threadIdx.x; MARKS && c < s.nclasses; c += THREADS) {
+        weights_of[c] = s.weight[c];
+    }
+    __syncthreads();
     const auto weight_at = [&s](int64_t at, REAL line) {
-        const double sigma = WEIGHTS == STORED     ? (double)s.sigma[at]
-                             : WEIGHTS == BY_LINES ? (double)(s.inverse[AXIS_X][at] * line)
-                                                   : 0;
+        const double sigma = WEIGHTS == STORED ? (double)s.sigma[at] : 0;
         return WEIGHTS == BY_CLASS ? s.weight[s.classes[at] & s.class_mask]
-               : sigma > 0         ? s.weight_factor / sigma
-                                   : 0;
+               : WEIGHTS == BY_LINES
+                   ? s.weight_factor * ((double)s.width[AXIS_X][at] * (double)line)
+               : sigma > 0 ? s.weight_factor / sigma
+                           : 0;
     };
-    for_cells(
+    for_cells<MARKS>(
         s,
-        [&](const vec16<REAL> *vectors, int64_t at, int stride, REAL line) {
-            if (MEDIUM && s.has_ambients) {
+        [&](const vec16<REAL> *vectors, const uint32_t *marks, int64_t at, int stride, REAL line) {
+            double weights[CHUNK] = {};
+            int counted = 0; /* cells that are not of ambients */
+#pragma unroll
+            for (int c = 0; c < CHUNK && MEDIUM; c++) {
+                weights[c] = MARKS ? weights_of[marks[c / N] >> c % N * 8 & s.class_mask]
+                                   : weight_at(at + c / N * stride + c % N, line);
+                counted += weights[c] != 0 ? 1 : 0;
+            }
+            if (MEDIUM && s.has_ambients && counted < CHUNK) {
+                return counted == 0;
+            }
+            bool has_heat = true;
+#pragma unroll
+            for (int c = 0; c < CHUNK && MEDIUM; c++) {
+                weights[c] *= (double)vectors[c / N].v[c % N];
+                has_heat = has_heat & (fabs(weights[c]) < EXACT_SUM_LIMIT);
+            }
+            if (!has_heat || !f.see_all(vectors)) {
                 return false;
             }
-            double weights[CHUNK] = {};
 #pragma unroll
             for (int c = 0; c < CHUNK && MEDIUM; c++) {
-                weights[c] = weight_at(at + c / N * stride + c % N, line);
+                heat.add(weights[c]);
             }
-            const bool valid = f.see_all(vectors);
-#pragma unroll
-            for (int c = 0; c < CHUNK && MEDIUM; c++) {
-                f.heat.add(valid ? (double)vectors[c / N].v[c % N] * weights[c] : 0.0);
-            }
-            return valid;
+            summed += CHUNK;
+            return true;
         },
         [&](REAL cell, int64_t index, int64_t at, REAL line) {
             const double weight = MEDIUM ? weight_at(at, line) : 1;
@@ -138,6 +69,10 @@ static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) 
                 f.heat.add(fabs((double)cell) < EXACT_SUM_LIMIT ? (double)cell * weight : 0.0);
             }
         });
+    const struct tally together = heat.tally(summed);
+    for (int part = 0; part < 3 && MEDIUM; part++) {
+        f.heat.part[part] += together.part[part];
+    }
     __shared__ merged waves[THREADS / ARCH_WAVE];
     finish_summary<THREADS / ARCH_WAVE>(scratch, f, waves, result);
 }
@@ -149,9 +84,9 @@ static __global__ __launch_bounds__(THREADS, BLOCKS_PER_PROCESSOR) void summaris
 {
     constexpr int N = vec16<float>::N, WIDE = vec16<double>::N;
     findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
-    for_cells(
+    for_cells<false>(
         s,
-        [&](const vec16<float> *vectors, int64_t at, int stride, float) {
+        [&](const vec16<float> *vectors, const uint32_t *, int64_t at, int stride, float) {
             vec16<double> products[CHUNK / WIDE];
 #pragma unroll
             for (int v = 0; v < CHUNK / N; v++) {
@@ -246,8 +181,8 @@ static __global__ __launch_bounds__(THREADS) void hash(const sweep<REAL> s,
                                                        struct hip_result *result)
 {
     uint64_t sum = 0;
-    for_cells(
-        s, [](const vec16<REAL> *, int64_t, int, REAL) { return false; },
+    for_cells<false>(
+        s, [](const vec16<REAL> *, const uint32_t *, int64_t, int, REAL) { return false; },
         [&sum](REAL cell, int64_t index, int64_t, REAL) {
             sum += heat_cell_hash((uint64_t)index, bits_of(cell));
         });
@@ -273,53 +208,6 @@ static __global__ __launch_bounds__(THREADS) void reset_all(struct hip_scratch *
         scratch->strips_taken = 0;
         scratch->items_taken = 0;
     }
-}
-
-template <typename REAL>
-static sweep<REAL> sweep_of(const struct layout *layout, const struct placement *placement,
-                            const struct device_medium *medium, const void *d_field)
-{
-    sweep<REAL> s = {};
-    s.in = static_cast<const REAL *>(d_field) + layout->origin;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        s.cells[axis] = layout->cells[axis];
-        s.offset[axis] = placement->offset[axis];
-    }
-    s.pitch_y = layout->pitch_y;
-    s.pitch_z = layout->pitch_z;
-    s.nx_global = placement->global_cells[AXIS_X];
-    s.ny_global = placement->global_cells[AXIS_Y];
-    if (medium != nullptr) {
-        s.classes = medium->d_class + medium->layout.origin;
-        s.class_pitch_y = medium->layout.pitch_y;
-        s.class_pitch_z = medium->layout.pitch_z;
-        s.class_mask = medium->mask;
-        s.weight = medium->d_weight;
-        s.sigma = medium->d_sigma != nullptr
-                      ? static_cast<const REAL *>(medium->d_sigma) + medium->layout.origin
-                      : nullptr;
-        s.weight_factor = medium->weight_factor;
-        for (int axis = 0; axis < AXIS_COUNT && medium_is_graded(medium); axis++) {
-            s.inverse[axis] = static_cast<const REAL *>(medium->d_sigma) +
-                              medium_line(medium, axis, GRADED_INVERSE);
-            s.class_pitch_y = s.class_pitch_z = 0;
-        }
-        s.has_ambients = medium->has_ambients;
-    }
-    s.lanes = 1;
-    while (s.lanes < THREADS &&
-           AHEAD * s.lanes * vec16<REAL>::N < (uint64_t)layout->cells[AXIS_X]) {
-        s.lanes *= 2;
-    }
-    return s;
-}
-
-template <typename REAL> static unsigned blocks_of(const sweep<REAL> &s, int64_t most)
-{
-    const int64_t rows_per_block = THREADS / s.lanes;
-    const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
-    const int64_t nblocks = (rows + rows_per_block - 1) / rows_per_block;
-    return (unsigned)(nblocks < most ? nblocks : most);
 }
 
 static enum status launch_products(struct queue *queue, const struct summarise_args *args,
@@ -353,10 +241,10 @@ static enum status launch_summarise(struct queue *queue, const struct summarise_
     }
     const unsigned nblocks =
         blocks_of(s, (int64_t)processors * (medium ? 2 : BLOCKS_PER_PROCESSOR));
-    const auto kernel = s.inverse[0] != nullptr ? summarise<REAL, true, BY_LINES>
-                        : s.sigma != nullptr    ? summarise<REAL, true, STORED>
-                        : medium                ? summarise<REAL, true, BY_CLASS>
-                                                : summarise<REAL, false, BY_CLASS>;
+    const auto kernel = s.width[0] != nullptr ? summarise<REAL, true, BY_LINES>
+                        : s.sigma != nullptr  ? summarise<REAL, true, STORED>
+                        : medium              ? summarise<REAL, true, BY_CLASS>
+                                              : summarise<REAL, false, BY_CLASS>;
     kernel<<<nblocks, THREADS, 0, queue->stream>>>(s, queue->d_scratch, result);
     return hip_check(hipGetLastError(), "summarise");
 }
