@@ -1,7 +1,8 @@
 /* The ring in a uniform medium on graded axes: a thread has the shares of its cells in x in
- * registers, and those of z a plane ahead. Those of its rows are in shared memory, since with them
- * in registers, too, the loop over planes has spills, and the ring leaves the L1 cache so little
- * memory that two thirds of the loads of lines missed it. */
+ * registers. A wave has those of its rows, and of z for as many planes as it has lanes, in shared
+ * memory: with those of rows in registers, too, the loop over planes has spills; and the ring
+ * leaves the L1 cache so little memory that loads of a line in every plane missed it, and each was
+ * waited for. */
 #include "kernels/hip/kind/graded.h"
 #include "kernels/hip/schedule/ring/classes_closers.h"
 
@@ -18,10 +19,9 @@ template <typename S> struct graded_worker : beside_closers {
     const place<S> &p;
     int class_offset;              /* of the first cell in the classes of a stage, in bytes */
     struct exact_sum *const *sums; /* of the faces of z; NULL: none */
-    int k;                         /* the plane of z */
-    REAL *rows;                    /* the shares of y, of the wave: [row][min, max] */
+    int k;                         /* the plane at hand */
+    REAL *rows, *planes;           /* the shares of the wave: [ROWS, or ARCH_WAVE][min, max] */
     graded_shares<REAL, N> x = {};
-    graded_shares<REAL, 1> next = {};
 
     __device__ __forceinline__ void begin(const REAL *, const REAL *)
     {
@@ -33,9 +33,26 @@ template <typename S> struct graded_worker : beside_closers {
             rows[2 * row] = y.min[row];
             rows[2 * row + 1] = y.max[row];
         }
-        __syncwarp();
+        take_planes();
         x.take(kind, AXIS_X, p.i);
-        next.take(kind, AXIS_Z, k);
+    }
+
+    /* The place of plane k, which may lie below the field. */
+    __device__ __forceinline__ int place_of_plane() const
+    {
+        return k & (ARCH_WAVE - 1);
+    }
+
+    /* From the plane at hand to the last place, one per lane. */
+    __device__ __forceinline__ void take_planes()
+    {
+        const int lane = (int)threadIdx.x % ARCH_WAVE;
+        graded_shares<REAL, 1> z;
+        z.take(kind, AXIS_Z, k + max(lane - place_of_plane(), 0));
+        __syncwarp();
+        planes[2 * lane] = z.min[0];
+        planes[2 * lane + 1] = z.max[0];
+        __syncwarp();
     }
 
     __device__ __forceinline__ cells_of<S> beyond(int face, int plane, const cells_of<S> &,
@@ -45,20 +62,19 @@ template <typename S> struct graded_worker : beside_closers {
     }
 
     __device__ __forceinline__ void advance(const REAL *now, const REAL *,
-                                            const cells_of<S> (&cells)[3], cells_of<S> &out)
+                                            const cells_of<S> (&around_z)[3], cells_of<S> &out)
     {
-        const graded_shares<REAL, 1> z = next;
-        next.take(kind, AXIS_Z, ++k);
+        const REAL *const z = planes + 2 * place_of_plane();
+        const REAL z_min = z[0], z_max = z[1];
         const uint8_t *const classes =
             reinterpret_cast<const uint8_t *>(now + w.class_cells) + class_offset;
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
-            const row_values<S> v = values_of<S>(now, p, row, cells);
+            const row_values<S> v = values_of<S>(now, p, row, around_z);
             const REAL y_min = rows[2 * row], y_max = rows[2 * row + 1];
 #pragma unroll
             for (int i = 0; i < N; i++) {
-                const REAL share[FACE_COUNT] = {x.min[i], x.max[i], y_min,
-                                                y_max,    z.min[0], z.max[0]};
+                const REAL share[FACE_COUNT] = {x.min[i], x.max[i], y_min, y_max, z_min, z_max};
                 REAL around[FACE_COUNT];
                 v.around(i, around);
                 const int own =
@@ -67,6 +83,10 @@ template <typename S> struct graded_worker : beside_closers {
                                                 share, (REAL)1, (REAL)0);
             }
         }
+        k++;
+        if (place_of_plane() == 0) {
+            take_planes();
+        }
     }
 };
 
@@ -74,8 +94,8 @@ template <typename S> struct ring_of_graded : ring_kind<S> {
     typedef typename S::REAL REAL;
     /* of all bytes: rows that no tile has are looked up, too */
     static constexpr int HEAT_BYTES = (UINT8_MAX + 1) * (int)sizeof(REAL);
-    static constexpr int ROW_BYTES = 2 * S::ROWS * (int)sizeof(REAL); /* the shares of a wave */
-    static constexpr int BYTES = HEAT_BYTES + S::THREADS / ARCH_WAVE * ROW_BYTES;
+    static constexpr int SHARES = 2 * (S::ROWS + ARCH_WAVE); /* of a wave */
+    static constexpr int BYTES = HEAT_BYTES + S::THREADS / ARCH_WAVE * SHARES * (int)sizeof(REAL);
     graded<REAL> kind;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
 
@@ -95,8 +115,8 @@ template <typename S> struct ring_of_graded : ring_kind<S> {
         for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
             const column c = column_of<S>(w, item);
             const place<S> p = place_of<S>(view, kind.closed, w, c);
-            char *const rows =
-                shared + w.ring_bytes + HEAT_BYTES + (int)threadIdx.x / ARCH_WAVE * ROW_BYTES;
+            REAL *const shares = reinterpret_cast<REAL *>(shared + w.ring_bytes + HEAT_BYTES) +
+                                 (int)threadIdx.x / ARCH_WAVE * SHARES;
             march<S>(view, kind.closed,
                      graded_worker<S>{{closed_sides<S>(view, kind.closed, w, c) != 0},
                                       kind,
@@ -106,7 +126,8 @@ template <typename S> struct ring_of_graded : ring_kind<S> {
                                       class_offset,
                                       sums,
                                       c.k_begin,
-                                      reinterpret_cast<REAL *>(rows)},
+                                      shares,
+                                      shares + 2 * S::ROWS},
                      ring, p, c);
         }
     }
