@@ -108,7 +108,7 @@ template <typename S> struct held_wave : classes_wave<S> {
         cells up[ROWS];
         of::template rows_of_level<1>(n);
         of::template rows_of_level<2>(m);
-        of::template close_y<WITH, false, 1>(n, own, token);
+        of::template close_y<WITH, EACH, 1>(n, own, token);
 #pragma unroll
         for (int r = 0; r < ROWS + 2; r++) {
             rows[r] = of::template word<V>(own + (r - 1) * S::CLASS_ROW, token);
@@ -120,8 +120,8 @@ template <typename S> struct held_wave : classes_wave<S> {
             of::template beside_row<2>(m, r);
             of::template above_and_below<1>(n, r);
             of::template above_and_below<2>(m, r);
-            of::template close<WITH, false, 1>(n, k - 1, own, token, r, r + 1);
-            of::template close<WITH, false, 2>(m, k - 2, lower, token, r, r + 1);
+            of::template close<WITH, EACH, 1>(n, k - 1, own, token, r, r + 1);
+            of::template close<WITH, EACH, 2>(m, k - 2, lower, token, r, r + 1);
             const row_numbers now =
                 look_up_row(new_y, rows, r, own, of::classes_below(0), bottom, token);
             const row_numbers then =
@@ -133,7 +133,7 @@ template <typename S> struct held_wave : classes_wave<S> {
             of::template write<WITH>(of::template step_row<WITH>(m, r, then), r, k - 2);
             hold_row(r, now);
             if (order == 1) {
-                of::template store_edges<Y, false>(up, 1, own, token);
+                of::template store_edges<Y, EACH>(up, 1, own, token);
                 arrive();
             }
         }

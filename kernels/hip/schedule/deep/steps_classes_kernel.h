@@ -37,10 +37,7 @@ static __device__ __forceinline__ void march_classes(classes_rounds<S> &rounds, 
     /* QUEUED: the rounds before the last ones are where the next item is found */
     constexpr int LAST = S::QUEUED ? 8 : 0, PARTS = S::QUEUED ? 4 : 3;
     wave_of<S> &my = rounds.my;
-#pragma unroll
-    for (int l = 0; l < T; l++) {
-        my.one[l] = 0; /* of planes that are not needed */
-    }
+    my.begin_column();
 #pragma unroll 1
     for (int part = 0; part < PARTS; part++) {
         const deep_column c = deep_column_of(my.w, forget(item));
@@ -173,7 +170,7 @@ static __global__ __launch_bounds__(S::THREADS,
     prepare_classes(w, shared);
     __syncthreads();
     request_first<S>(block);
-    wave_of<S> my = {{{w}}};
+    wave_of<S> my = {{{{w}}}};
     place_wave<S>(my, shared);
     /* behind the barrier, which loads from the table could else precede */
     my.table = arch_shared_address(shared) + S::AT_TABLE + begin_reads();

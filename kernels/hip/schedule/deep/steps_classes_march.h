@@ -12,158 +12,23 @@
  *   a, b         of a closure  } or of one where they are the same */
 #pragma once
 
-#include "kernels/hip/schedule/deep/steps_classes_planes.h"
+#include "kernels/hip/schedule/deep/steps_classes_lookups.h"
 
 #if ARCH_HAS_TILE_COPY
 
-template <int T, bool PLANES> constexpr int CLASSES_WAVES = T == 2 && !PLANES ? 8 : 12;
-
-/* Two steps are HELD: see steps_classes_held.h. PLANES: see steps_classes_planes.h. */
-template <typename REAL, int T, int STAGES, bool PLANES_ = false>
-struct classes_shape : deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_WAVES<T, PLANES_>> {
-    typedef deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_WAVES<T, PLANES_>> of;
-    static constexpr bool PAIRS = false;
-    static constexpr bool PLANES = PLANES_, HELD = T == 2 && !PLANES;
-    static constexpr bool QUEUED = !PLANES && !HELD; /* more in tiles with several classes */
-    static constexpr deep_costs COSTS = {PLANES ? 0.06 : 0.15, PLANES ? 0.13 : 0.1, 0, 2, 1.14};
-    /* no plane of the round before is read at its end, but where coefficients are held */
-    static constexpr int LEAD = STAGES - (HELD ? 4 : 3);
-    /* rows from a multiple of 16 cells on, with one cell on either side of the tile */
-    static constexpr int CLASS_ROW = (of::TX + 17 + 15) / 16 * 16;
-    static constexpr int CLASS_BYTES = PLANES ? 0 : (of::TY + 2) * CLASS_ROW;
-    static constexpr int CLASS_STAGE = (CLASS_BYTES + 127) / 128 * 128;
-    static constexpr int CLASS_STAGES = PLANES ? 0 : T + 3 + LEAD;
-    static constexpr int AT_CLASSES = (of::AT_REST + 127) / 128 * 128;
-    static constexpr int AT_REST = AT_CLASSES + CLASS_STAGES * CLASS_STAGE;
-    static constexpr int AT_TABLE = AT_REST + 256;
-    static constexpr int BITS_BELOW_TABLE = 4; /* where a block has its sum of bits */
-    static constexpr int SHARED_BYTES = 227 * 1024;
-
-    /* In the region of the copies of classes, which begins 16 cells before the field. */
-    static __host__ __device__ constexpr int class_x(int x)
-    {
-        return (x + 15) & ~15;
-    }
-};
-
-template <typename S> struct classes_work : deep_work<S, classes<typename S::REAL, S::T>> {
-    arch_tile_map class_map;
-    int class_y, class_z; /* from a plane and a row of the region of copies to those of classes */
-    int pair_row, pair_axis;               /* bytes of the table: of a class, and of an axis or 0 */
-    int of_pairs;                          /* bytes of the g of a step, or 0 */
-    int at_numbers;                        /* where those of steps begin */
-    int of_step;                           /* bytes of a step, or 0 */
-    int at_planes, at_sources, of_sources; /* see prepare_planes */
-    bool either;   /* the kernel for planes of one class each is launched, and another */
-    uint32_t mask; /* of the classes of four cells */
-};
-
-template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
+template <typename S> struct classes_wave : classes_lookups<S> {
+    typedef classes_lookups<S> of;
     typedef deep_rows<S, classes_work<S>> rows_of;
     typedef typename S::REAL REAL;
     typedef vec16<REAL> cells;
     typedef pair_of<REAL> two;
     static constexpr int T = S::T, V = S::V, ROWS = S::ROWS;
+    using of::above, of::here, of::below, of::edges, of::parity, of::table;
+    using of::alike, of::run, of::one, of::classes, of::x, of::y;
+    using of::at, of::rise, of::class_in, of::closed, of::patch_at, of::g, of::row_of_class;
+    using of::classes_below, of::load, of::numbers, of::are_alike;
     using rows_of::parts, rows_of::begin, rows_of::w;
     using rows_of::x_min, rows_of::x_max, rows_of::y_min, rows_of::y_max;
-
-    cells at[T - 1][ROWS], rise[T - 1][ROWS]; /* levels 1 to T - 1 */
-    uint32_t above, here, below, edges;       /* see deep_wave */
-    uint32_t parity;                          /* bytes to the edges of this round */
-    uint32_t classes, table; /* shared memory: of my first cell in stage 0; of coefficients */
-    int stage;               /* bytes to the classes of the newest plane */
-    int one[T]; /* the class of the wave in the plane of level n at hand; -1: several */
-    int x, y;   /* my first cell; for closed faces of z */
-
-    static __device__ __forceinline__ cells load(uint32_t from)
-    {
-        return load_shared(from, cells{});
-    }
-    /* The parity of the round before this one. */
-    __device__ __forceinline__ unsigned before() const
-    {
-        return parity == 0 ? 1 : 0;
-    }
-    __device__ __forceinline__ void next()
-    {
-        stage += S::CLASS_STAGE;
-        if (stage == S::CLASS_STAGES * S::CLASS_STAGE) {
-            stage = 0;
-        }
-        parity ^= S::PARITY_ROWS;
-    }
-    /* My classes n planes below the newest one. */
-    __device__ __forceinline__ uint32_t classes_below(int n) const
-    {
-        const int from = stage - n * S::CLASS_STAGE;
-        return classes + (from < 0 ? from + S::CLASS_STAGES * S::CLASS_STAGE : from);
-    }
-    template <int N> __device__ __forceinline__ uint32_t word(uint32_t from, int token) const
-    {
-        return load_bytes<N>(from, token) & w.mask & (uint32_t)(((uint64_t)1 << 8 * N) - 1);
-    }
-    __device__ __forceinline__ REAL g(int axis, uint32_t row, uint32_t other) const
-    {
-        return load_table(row + other * (int)sizeof(REAL) + axis * w.pair_axis, REAL());
-    }
-    __device__ __forceinline__ uint32_t row_of_class(int l, uint32_t of_class) const
-    {
-        return table + l * w.of_pairs + of_class * w.pair_row;
-    }
-    __device__ __forceinline__ uint32_t numbers(int l) const
-    {
-        return table + w.at_numbers + l * w.of_step;
-    }
-    /* Beyond a closed face, in the step from level l. */
-    __device__ __forceinline__ REAL closed(int face, int l, int closure, REAL inside) const
-    {
-        const int at = w.p.of.n + face * w.p.of.nclosures + closure;
-        const two c = load_table(numbers(l) + at * (int)sizeof(two), two());
-        return medium_outside(inside, c.a, c.b, (REAL)0);
-    }
-
-    /* The patch of a face of z that cell i in row r lies on, times the number of classes. */
-    __device__ __forceinline__ int patch_at(int face, int r, int i) const
-    {
-        const uint8_t *const patch = w.p.of.patch[face];
-        int cell[] = {x + i, y + r};
-#pragma unroll
-        for (int a = 0; a < 2; a++) { /* the nearest one that there is */
-            cell[a] = max(cell[a], w.p.closed[2 * a] ? 0 : -T);
-            cell[a] = min(cell[a], w.cells[a] - 1 + (w.p.closed[2 * a + 1] ? 0 : T));
-        }
-        return patch == nullptr ? 0
-                                : patch[cell[1] * w.p.of.patch_pitch[face] + cell[0]] * w.p.of.n;
-    }
-
-    /* Class i of a word. */
-    static __device__ __forceinline__ uint32_t class_in(uint32_t word, int i)
-    {
-        return i == V - 1 ? word >> 8 * i : word >> 8 * i & 0xFF;
-    }
-
-    /* At the end of a round, off its longest chain of loads: what the next one needs. */
-    __device__ __forceinline__ void look_at_classes(int token)
-    {
-#pragma unroll
-        for (int n = T - 1; n > 0; n--) {
-            one[n] = one[n - 1];
-        }
-        const uint32_t from = classes_below(0);
-        uint32_t row[ROWS];
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            row[r] = load_bytes<V>(from + r * S::CLASS_ROW, token);
-        }
-        const uint32_t first = arch_first_lane_value(row[0]) & 0xFF;
-        uint32_t differing = 0;
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            differing |= row[r] ^ first * (V == 2 ? 0x101U : 0x1010101U);
-        }
-        const bool same = arch_all(differing == 0 && (int)first > w.p.of.mask);
-        one[0] = same ? (int)first & w.p.of.mask : -1;
-    }
 
     /* Values around the rows of a level, and which classes. */
     struct level_rows {
@@ -211,14 +76,16 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
     }
 
     /* The class of cell i in row r, in the plane at hand of level l. */
-    template <bool ONE>
+    template <int BY>
     __device__ __forceinline__ int class_at(int l, uint32_t own, int r, int i, int token) const
     {
         const uint32_t at = S::PLANES ? own : own + r * S::CLASS_ROW + i;
-        return ONE && !S::PLANES ? one[l - 1] : (int)load_bytes<1>(at, token) & w.p.of.mask;
+        return S::PLANES || BY == EACH ? (int)load_bytes<1>(at, token) & w.p.of.mask
+               : BY == ONE             ? one[l - 1]
+                                       : (int)(alike >> 8 * i & 0xFF);
     }
 
-    template <bool ONE>
+    template <int BY>
     __device__ __forceinline__ cells close_row(const cells &inside, int face, int l, int from,
                                                uint32_t own, int r, int token) const
     {
@@ -226,26 +93,26 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
 #pragma unroll
         for (int i = 0; i < V; i++) {
             const int patch = face / 2 == AXIS_Z ? patch_at(face, r, i) : 0;
-            o.v[i] = closed(face, from, class_at<ONE>(l, own, r, i, token) + patch, inside.v[i]);
+            o.v[i] = closed(face, from, class_at<BY>(l, own, r, i, token) + patch, inside.v[i]);
         }
         return o;
     }
 
     /* What closed faces of y change at level 1; at others store_edges has done so. */
-    template <int WITH, bool ONE, int L>
+    template <int WITH, int BY, int L>
     __device__ __forceinline__ void close_y(level_rows &n, uint32_t own, int token) const
     {
         constexpr bool Y = (WITH & (WITH_Y | WITH_PARTS)) != 0;
         if (Y && L == 1 && y_min) {
-            n.c[0] = close_row<ONE>(n.c[1], FACE_Y_MIN, 1, 0, own, 0, token);
+            n.c[0] = close_row<BY>(n.c[1], FACE_Y_MIN, 1, 0, own, 0, token);
         }
         if (Y && L == 1 && y_max) {
-            n.c[ROWS + 1] = close_row<ONE>(n.c[ROWS], FACE_Y_MAX, 1, 0, own, ROWS - 1, token);
+            n.c[ROWS + 1] = close_row<BY>(n.c[ROWS], FACE_Y_MAX, 1, 0, own, ROWS - 1, token);
         }
     }
 
     /* What closed faces of x and z change in the rows from `first` on. */
-    template <int WITH, bool ONE, int L>
+    template <int WITH, int BY, int L>
     __device__ __forceinline__ void close(level_rows &n, int plane, uint32_t own, int token,
                                           int first = 0, int end = ROWS) const
     {
@@ -253,7 +120,7 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         if (ALL && plane == 0 && w.p.closed[FACE_Z_MIN]) {
 #pragma unroll
             for (int r = first; r < end; r++) {
-                const cells o = close_row<ONE>(n.c[r + 1], FACE_Z_MIN, L, L - 1, own, r, token);
+                const cells o = close_row<BY>(n.c[r + 1], FACE_Z_MIN, L, L - 1, own, r, token);
 #pragma unroll
                 for (int i = 0; i < V; i++) {
                     n.rise[r].v[i] = n.c[r + 1].v[i] - o.v[i];
@@ -263,7 +130,7 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         if (ALL && plane == w.cells[AXIS_Z] - 1 && w.p.closed[FACE_Z_MAX]) {
 #pragma unroll
             for (int r = first; r < end; r++) {
-                n.up[r] = close_row<ONE>(n.c[r + 1], FACE_Z_MAX, L, L - 1, own, r, token);
+                n.up[r] = close_row<BY>(n.c[r + 1], FACE_Z_MAX, L, L - 1, own, r, token);
             }
         }
         /* by all lanes, without a branch */
@@ -271,7 +138,7 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         for (int r = first; r < end; r++) {
             if ((WITH & WITH_X_MIN) != 0) {
                 const REAL o =
-                    closed(FACE_X_MIN, L - 1, class_at<ONE>(L, own, r, 0, token), n.c[r + 1].v[0]);
+                    closed(FACE_X_MIN, L - 1, class_at<BY>(L, own, r, 0, token), n.c[r + 1].v[0]);
                 n.left[r] = x_min ? o : n.left[r];
             }
             if ((WITH & WITH_X_MAX) != 0) {
@@ -284,7 +151,7 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
                     inside = is_last ? n.c[r + 1].v[i] : inside;
                 }
                 const REAL o =
-                    closed(FACE_X_MAX, L - 1, class_at<ONE>(L, own, r, last, token), inside);
+                    closed(FACE_X_MAX, L - 1, class_at<BY>(L, own, r, last, token), inside);
                 n.right[r] = x_max ? o : n.right[r];
             }
         }
@@ -302,10 +169,10 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
                                             uint32_t own, uint32_t lower, int token) const
     {
         const uint32_t here = rows[r + 1];
-        const uint32_t low = word<V>(lower + r * S::CLASS_ROW, token);
-        const uint32_t high = word<V>(classes_below(l - 1) + r * S::CLASS_ROW, token);
-        const uint32_t left = word<1>(own + r * S::CLASS_ROW - 1, token);
-        const uint32_t right = word<1>(own + r * S::CLASS_ROW + V, token);
+        const uint32_t low = of::template word<V>(lower + r * S::CLASS_ROW, token);
+        const uint32_t high = of::template word<V>(classes_below(l - 1) + r * S::CLASS_ROW, token);
+        const uint32_t left = of::template word<1>(own + r * S::CLASS_ROW - 1, token);
+        const uint32_t right = of::template word<1>(own + r * S::CLASS_ROW + V, token);
 #pragma unroll
         for (int i = 0; i < V; i++) {
             const uint32_t c = class_in(here, i);
@@ -319,6 +186,25 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
             to.yp[i] = g(AXIS_Y, row, class_in(rows[r + 2], i));
             to.zm[i] = g(AXIS_Z, row, class_in(low, i));
             to.zp[i] = g(AXIS_Z, row, class_in(high, i));
+            to.of[i] = load_table(numbers(l - 1) + c * (uint32_t)sizeof(two), two());
+        }
+    }
+
+    /* Of all rows. */
+    __device__ __forceinline__ void look_up_columns(row_numbers &to, int l, uint32_t own,
+                                                    int token) const
+    {
+        const uint32_t left = of::template word<1>(own - 1, token),
+                       right = of::template word<1>(own + V, token);
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+            const uint32_t c = class_in(alike, i), row = row_of_class(l - 1, c);
+            to.x[i] = g(AXIS_X, row, i > 0 ? class_in(alike, i > 0 ? i - 1 : 0) : left);
+            if (i == V - 1) {
+                to.x[V] = g(AXIS_X, row, right);
+            }
+            to.ym[i] = to.yp[i] = g(AXIS_Y, row, c);
+            to.zm[i] = to.zp[i] = g(AXIS_Z, row, c);
             to.of[i] = load_table(numbers(l - 1) + c * (uint32_t)sizeof(two), two());
         }
     }
@@ -361,7 +247,7 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
     }
 
     /* up: level L - 1 in the plane above, afterwards level L in this one. */
-    template <int WITH, bool ONE, int L, typename ARRIVE>
+    template <int WITH, int BY, int L, typename ARRIVE>
     __device__ __forceinline__ void advance_level(cells (&up)[ROWS], int k, int token,
                                                   ARRIVE arrive)
     {
@@ -383,13 +269,13 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
             n.up[r] = up[r];
             above_and_below<L>(n, r);
         }
-        close_y<WITH, ONE, L>(n, own, token);
-        close<WITH, ONE, L>(n, plane, own, token);
+        close_y<WITH, BY, L>(n, own, token);
+        close<WITH, BY, L>(n, plane, own, token);
         row_numbers numbers_of = {};
         uint32_t rows[ROWS + 2] = {};
         if constexpr (S::PLANES) {
             numbers_of_plane<L>(*this, plane, numbers_of);
-        } else if (ONE) {
+        } else if (BY == ONE) {
             const int c = one[L - 1];
             const uint32_t row = row_of_class(L - 1, c);
             const REAL gx = g(AXIS_X, row, c), gy = g(AXIS_Y, row, c), gz = g(AXIS_Z, row, c);
@@ -401,18 +287,20 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
                 numbers_of.zm[i] = numbers_of.zp[i] = gz;
                 numbers_of.of[i] = of;
             }
+        } else if (BY == COLUMNS) {
+            look_up_columns(numbers_of, L, own, token);
         } else {
 #pragma unroll
             for (int r = 0; r < ROWS + 2; r++) {
-                rows[r] = word<V>(own + (r - 1) * S::CLASS_ROW, token);
+                rows[r] = of::template word<V>(own + (r - 1) * S::CLASS_ROW, token);
             }
         }
         /* the plane below the first one has its classes, but no copy loads it */
         const bool bottom = (WITH & WITH_PARTS) != 0 && plane == 0 && w.p.closed[FACE_Z_MIN];
-        const uint32_t lower = ONE ? 0 : bottom ? own : classes_below(L + 1);
+        const uint32_t lower = BY != EACH ? 0 : bottom ? own : classes_below(L + 1);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            if (!ONE) {
+            if (BY == EACH) {
                 const row_numbers before = numbers_of;
                 look_up(numbers_of, before, rows, L, r, own, lower, token);
             }
@@ -432,12 +320,12 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
             }
         }
         if (L < T) {
-            store_edges<Y, ONE>(up, L, own, token);
+            store_edges<Y, BY>(up, L, own, token);
         }
     }
 
     /* The first and the last row of level l, for the next round; what is beyond closed faces. */
-    template <bool Y, bool ONE>
+    template <bool Y, int BY>
     __device__ __forceinline__ void store_edges(const cells (&o)[ROWS], int l, uint32_t own,
                                                 int token) const
     {
@@ -445,11 +333,11 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         store_shared(to + S::AFTER, o[0]);
         store_shared(to + S::WAVE_ROWS + S::BEFORE, o[ROWS - 1]);
         if (Y && y_min) {
-            store_shared(to + S::BEFORE, close_row<ONE>(o[0], FACE_Y_MIN, l, l, own, 0, token));
+            store_shared(to + S::BEFORE, close_row<BY>(o[0], FACE_Y_MIN, l, l, own, 0, token));
         }
         if (Y && y_max) {
             store_shared(to + S::WAVE_ROWS + S::AFTER,
-                         close_row<ONE>(o[ROWS - 1], FACE_Y_MAX, l, l, own, ROWS - 1, token));
+                         close_row<BY>(o[ROWS - 1], FACE_Y_MAX, l, l, own, ROWS - 1, token));
         }
     }
 
@@ -466,14 +354,14 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         }
     }
 
-    template <int WITH, bool ONE, typename ARRIVE>
+    template <int WITH, int BY, typename ARRIVE>
     __device__ __forceinline__ void advance_levels(int k, int token, ARRIVE arrive)
     {
         cells up[ROWS];
-        advance_level<WITH, ONE, 1>(up, k, token, arrive);
-        advance_level<WITH, ONE, 2>(up, k, token, arrive);
+        advance_level<WITH, BY, 1>(up, k, token, arrive);
+        advance_level<WITH, BY, 2>(up, k, token, arrive);
         if constexpr (T > 2) {
-            advance_level<WITH, ONE, 3>(up, k, token, arrive);
+            advance_level<WITH, BY, 3>(up, k, token, arrive);
         }
     }
 
@@ -487,12 +375,14 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
             every |= one[n];
         }
         if (S::PLANES || every >= 0) {
-            advance_levels<WITH, true>(k, token, arrive);
+            advance_levels<WITH, ONE>(k, token, arrive);
+        } else if (run >= T && are_alike(classes_below(0), alike, token)) {
+            advance_levels<WITH, COLUMNS>(k, token, arrive);
         } else {
-            advance_levels<WITH, false>(k, token, arrive);
+            advance_levels<WITH, EACH>(k, token, arrive);
         }
         if constexpr (!S::PLANES) {
-            look_at_classes(token);
+            of::look_at_classes(token);
         }
     }
 };
