@@ -13,8 +13,6 @@ static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) 
 {
     constexpr int N = vec16<REAL>::N;
     findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
-    raw_sum heat = {}; /* of cells that are seen together, `summed` */
-    long long summed = 0;
     constexpr bool MARKS = MEDIUM && WEIGHTS == BY_CLASS && PREFETCH;
     __shared__ double weights_of[MARKS ? UINT8_MAX + 1 : 1];
     for (int c = (int)threadIdx.x; MARKS && c < s.nclasses; c += THREADS) {
@@ -43,21 +41,12 @@ static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) 
             if (MEDIUM && s.has_ambients && counted < CHUNK) {
                 return counted == 0;
             }
-            bool has_heat = true;
+            const bool valid = f.see_all(vectors);
 #pragma unroll
             for (int c = 0; c < CHUNK && MEDIUM; c++) {
-                weights[c] *= (double)vectors[c / N].v[c % N];
-                has_heat = has_heat & (fabs(weights[c]) < EXACT_SUM_LIMIT);
+                f.heat.add(valid ? (double)vectors[c / N].v[c % N] * weights[c] : 0.0);
             }
-            if (!has_heat || !f.see_all(vectors)) {
-                return false;
-            }
-#pragma unroll
-            for (int c = 0; c < CHUNK && MEDIUM; c++) {
-                heat.add(weights[c]);
-            }
-            summed += CHUNK;
-            return true;
+            return valid;
         },
         [&](REAL cell, int64_t index, int64_t at, REAL line) {
             const double weight = MEDIUM ? weight_at(at, line) : 1;
@@ -69,10 +58,6 @@ static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) 
                 f.heat.add(fabs((double)cell) < EXACT_SUM_LIMIT ? (double)cell * weight : 0.0);
             }
         });
-    const struct tally together = heat.tally(summed);
-    for (int part = 0; part < 3 && MEDIUM; part++) {
-        f.heat.part[part] += together.part[part];
-    }
     __shared__ merged waves[THREADS / ARCH_WAVE];
     finish_summary<THREADS / ARCH_WAVE>(scratch, f, waves, result);
 }

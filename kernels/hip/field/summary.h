@@ -18,44 +18,26 @@ static __device__ __forceinline__ double value_of(unsigned long long key)
 
 enum { CHUNK = 8 }; /* cells that are looked at together */
 
-/* Sums of bits: those of a tally, and as many times as numbers were added those of the magic
- * numbers. See exact_parts in base/exact_sum.h. */
-struct raw_sum {
-    long long part[3];
-
-    /* Of a number below EXACT_SUM_LIMIT. */
-    __device__ __forceinline__ void add(double x)
-    {
-        const double s0 = x + 0x1.8p52;
-        const double r0 = x - (s0 - 0x1.8p52);
-        const double s1 = r0 + 0x1.8p12;
-        const double r1 = r0 - (s1 - 0x1.8p12);
-        part[2] += __double_as_longlong(s0);
-        part[1] += __double_as_longlong(s1);
-        part[0] += __double_as_longlong(r1 + 0x1.8p-28);
-    }
-    /* Of `count` numbers; integers wrap on the way, but not in the end. */
-    __device__ __forceinline__ struct tally tally(long long count) const
-    {
-        return {part[0] - count * __double_as_longlong(0x1.8p-28),
-                part[1] - count * __double_as_longlong(0x1.8p12),
-                part[2] - count * __double_as_longlong(0x1.8p52)};
-    }
-};
-
 /* What one thread has found. */
 struct findings {
     double min, max;
-    raw_sum raw;
+    long long
+        raw[3]; /* sums of bits: those of a tally, and `good` times those of the magic numbers */
     long long good; /* cells */
     unsigned long long bad_cells, first_bad;
     struct tally heat;
 
     __device__ void see_valid(double x)
     {
+        const double s0 = x + 0x1.8p52;
+        const double r0 = x - (s0 - 0x1.8p52);
+        const double s1 = r0 + 0x1.8p12;
+        const double r1 = r0 - (s1 - 0x1.8p12);
         min = x < min ? x : min;
         max = x > max ? x : max;
-        raw.add(x);
+        raw[2] += __double_as_longlong(s0);
+        raw[1] += __double_as_longlong(s1);
+        raw[0] += __double_as_longlong(r1 + 0x1.8p-28);
     }
 
     /* CHUNK cells, if all are valid: without branches between them, so that their chains of
@@ -90,9 +72,12 @@ struct findings {
         }
     }
 
+    /* See exact_parts in base/exact_sum.h; integers wrap on the way, but not in the end. */
     __device__ struct tally tally() const
     {
-        return raw.tally(good);
+        return {raw[0] - good * __double_as_longlong(0x1.8p-28),
+                raw[1] - good * __double_as_longlong(0x1.8p12),
+                raw[2] - good * __double_as_longlong(0x1.8p52)};
     }
 };
 
