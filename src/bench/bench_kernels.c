@@ -198,6 +198,9 @@ static enum status queue_one(void *context)
         levels[s] = bench->args;
         levels[s].corrects = s > 0 && s == row->kernel.corrects;
         coefficients_set_medium(&levels[s], row->medium);
+        for (int face = 0; face < FACE_COUNT && row->medium != NULL; face++) { /* none has a flux */
+            levels[s].d_face_sum[face] = bench->d_sums + face;
+        }
         if (row->kernel.radius > 1) {
             bench_wide_args(row->kernel.radius, &bench->layout, &levels[s]);
         }

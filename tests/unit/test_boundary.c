@@ -83,6 +83,35 @@ TEST(closures_follow_the_formulas)
     assert_true(closure.a[FACE_Z_MAX] == 1 && closure.b[FACE_Z_MAX] == 0);
 }
 
+TEST(fluxes_of_0_insulate_a_face)
+{
+    static const struct {
+        double flux, of_patch;
+        bool has_formula, has_patch, is_insulated;
+    } cases[] = {
+        {0, 0, false, false, true}, {1, 0, false, false, false}, {0, 0, true, false, false},
+        {0, 0, false, true, true},  {0, -2, false, true, false}, {3, 0, false, true, false},
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof cases[0]; n++) {
+        struct scene scene;
+        make_scene(&scene);
+        struct patch_setting patch = {
+            .condition = {.kind = BOUNDARY_FLUX, .number[BOUNDARY_VALUE].value = cases[n].of_patch},
+            .has_disc = true,
+            .radius = 0.1};
+        struct boundary_setting *x_max = &scene.settings.boundary[FACE_X_MAX];
+        x_max->number[BOUNDARY_VALUE].value = cases[n].flux;
+        x_max->number[BOUNDARY_VALUE].formula = cases[n].has_formula ? "0*t" : NULL;
+        x_max->patches = &patch;
+        x_max->npatches = cases[n].has_patch ? 1 : 0;
+        assert_int_equal(boundary_create(&scene.settings, &scene.boundary), STATUS_OK);
+        assert_true(boundary_is_insulated(&scene.boundary, FACE_X_MAX) == cases[n].is_insulated);
+        assert_false(boundary_is_insulated(&scene.boundary, FACE_X_MIN));
+        boundary_destroy(&scene.boundary);
+        medium_destroy(&scene.medium);
+    }
+}
+
 TEST(float32_closures_are_floats)
 {
     struct scene scene;
