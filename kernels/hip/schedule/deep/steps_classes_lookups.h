@@ -14,6 +14,8 @@ struct classes_shape : deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_W
     typedef deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_WAVES<T, PLANES_>> of;
     static constexpr bool PAIRS = false;
     static constexpr bool PLANES = PLANES_, HELD = T == 2 && !PLANES;
+    /* look-ups by columns; with them float32 has local memory in the loop over planes */
+    static constexpr bool BY_COLUMNS = !PLANES && sizeof(REAL) == sizeof(double);
     static constexpr bool QUEUED = !PLANES && !HELD; /* more in tiles with several classes */
     static constexpr deep_costs COSTS = {PLANES ? 0.06 : 0.15, PLANES ? 0.13 : 0.1, 0, 2, 1.14};
     /* no plane of the round before is read at its end, but where coefficients are held */
@@ -183,9 +185,11 @@ template <typename S> struct classes_lookups : deep_rows<S, classes_work<S>> {
         }
         const bool same = arch_all(differing == 0 && (int)first > w.p.of.mask);
         one[0] = same ? (int)first & w.p.of.mask : -1;
-        const uint32_t mine = row[0] & w.mask;
-        run = arch_all(mine == alike || alike == ANY_CLASSES) ? run + 1 : 0;
-        alike = are_alike(from, mine, token) ? mine : (uint32_t)NO_CLASSES;
+        if constexpr (S::BY_COLUMNS) {
+            const uint32_t mine = row[0] & w.mask;
+            run = arch_all(mine == alike || alike == ANY_CLASSES) ? run + 1 : 0;
+            alike = are_alike(from, mine, token) ? mine : (uint32_t)NO_CLASSES;
+        }
     }
 };
 

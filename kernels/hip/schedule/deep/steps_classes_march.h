@@ -374,10 +374,14 @@ template <typename S> struct classes_wave : classes_lookups<S> {
         for (int n = 1; n < T; n++) {
             every |= one[n];
         }
+        bool columns = false;
+        if constexpr (S::BY_COLUMNS) {
+            columns = every < 0 && run >= T && are_alike(classes_below(0), alike, token);
+        }
         if (S::PLANES || every >= 0) {
             advance_levels<WITH, ONE>(k, token, arrive);
-        } else if (run >= T && are_alike(classes_below(0), alike, token)) {
-            advance_levels<WITH, COLUMNS>(k, token, arrive);
+        } else if (S::BY_COLUMNS && columns) {
+            advance_levels<WITH, S::BY_COLUMNS ? COLUMNS : EACH>(k, token, arrive);
         } else {
             advance_levels<WITH, EACH>(k, token, arrive);
         }
