@@ -55,7 +55,6 @@ struct device_medium {
     const uint8_t *d_class;
     uint8_t mask;  /* a byte & mask is the class; from classes_flag, which sets flags and numbers */
     bool numbered; /* the rows have numbers; those of a subdomain with some of the halo have none */
-    bool planes;   /* all cells of a plane have one class: classes_are_planes */
     int nclasses;
     int nclosures;          /* per face: nclasses times the number of patches */
     const void *d_table;    /* in the field's precision, see medium_cell.h */

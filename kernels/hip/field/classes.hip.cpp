@@ -5,6 +5,7 @@
 
 #include "kernels/class_summary.h"
 #include "kernels/hip/device/visit.h"
+#include "kernels/hip/kind/faces.h"
 
 enum {
     THREADS = 256,
@@ -226,9 +227,8 @@ static enum status launch(struct queue *queue, const struct summarise_classes_ar
     s.class_pitch_z = medium->layout.pitch_z;
     s.mask = medium->mask;
     s.groups = args->d_groups;
-    for (int axis = 0; axis < AXIS_COUNT && medium->has_lines; axis++) {
-        s.width[axis] =
-            static_cast<const REAL *>(medium->d_sigma) + medium_line(medium, axis, GRADED_WIDTH);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        s.width[axis] = line_of<REAL>(medium, axis, GRADED_WIDTH);
     }
     const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
     const int64_t least = rows * s.cells[AXIS_X] / BLOCK_CELLS_MAX + 1; /* for the counters */

@@ -3,6 +3,7 @@
 
 #include "kernels/hip/device/cells.h"
 #include "kernels/hip/field/summary.h"
+#include "kernels/hip/kind/faces.h"
 
 /* AHEAD: vectors of a row that a thread loads before it looks at them. Blocks per multiprocessor:
  * of summaries as many as run at a time, since those that begin later leave most of the chip idle.
@@ -185,8 +186,7 @@ static sweep<REAL> sweep_of(const struct layout *layout, const struct placement 
                       : nullptr;
         s.weight_factor = medium->weight_factor;
         for (int axis = 0; axis < AXIS_COUNT && medium_is_graded(medium); axis++) {
-            s.width[axis] = static_cast<const REAL *>(medium->d_sigma) +
-                            medium_line(medium, axis, GRADED_WIDTH);
+            s.width[axis] = line_of<REAL>(medium, axis, GRADED_WIDTH);
             s.class_pitch_y = s.class_pitch_z = 0;
         }
         s.has_ambients = medium->has_ambients;

@@ -61,8 +61,7 @@ template <typename S> struct classes_lookups : deep_rows<S, classes_work<S>> {
     typedef vec16<REAL> cells;
     typedef pair_of<REAL> two;
     static constexpr int T = S::T, V = S::V, ROWS = S::ROWS;
-    using rows_of::parts, rows_of::begin, rows_of::w;
-    using rows_of::x_min, rows_of::x_max, rows_of::y_min, rows_of::y_max;
+    using rows_of::w;
 
     cells at[T - 1][ROWS], rise[T - 1][ROWS]; /* levels 1 to T - 1 */
     uint32_t above, here, below, edges;       /* see deep_wave */

@@ -4,8 +4,8 @@
  * the plane at hand and how much it is above the plane below: a difference of two cells serves
  * both, and roles do not swap. The classes have a ring of their own, since levels need those of
  * more planes. Where the flags of a wave's cells say that they and all around them have one class
- * in all planes at hand, the coefficients of a level are looked up once, else cell by cell, in a
- * table in shared memory:
+ * in all planes at hand, the coefficients of a level are looked up once; where rows and planes have
+ * the same classes, once per column of cells; else cell by cell; in a table in shared memory:
  *   g            of pairs of classes, of every axis or of one where they are the same, of every
  *                step or of one where these have the same length
  *   sigma, q     of a class    } of every step,
