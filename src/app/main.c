@@ -186,8 +186,8 @@ static int end(enum status status, bool uses_mpi)
     log_transient("%s", "");
     stop_defer();
     const int nranks = count_ranks(uses_mpi);
-    if (status == STATUS_OK && comm_is_broken()) {
-        status = comm_cause(); /* in a call that could not return it */
+    if (comm_is_broken()) {
+        status = comm_cause(); /* what else failed came of it */
     }
     status = finish_output(status, nranks);
     const bool is_error =
