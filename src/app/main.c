@@ -169,12 +169,12 @@ static int end_mpi(enum status status, int code, int nranks)
         if (!alone && log_rank() > 0) {
             nanosleep(&(struct timespec){.tv_sec = 2}, NULL); /* rank 0 prints first */
         }
-        MPI_Abort(MPI_COMM_WORLD, code);
+        comm_abort(code);
     }
     if (comm_check(MPI_Finalize(), "MPI_Finalize") != STATUS_OK) {
         log_error("%s", fail_message());
-        MPI_Abort(MPI_COMM_WORLD, status_exit_code(STATUS_MPI));
-        return status_exit_code(STATUS_MPI); /* if MPI_Abort returned */
+        comm_abort(status_exit_code(STATUS_MPI));
+        return status_exit_code(STATUS_MPI); /* if that returned */
     }
     return code;
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 
 static atomic_bool broken; /* the writer's thread sets it, too */
 
@@ -63,17 +64,37 @@ void comm_note(int mpi_code, const char *what)
     (void)comm_check(mpi_code, what); /* which records it */
 }
 
+void comm_abort(int exit_code)
+{
+    enum { WAIT_S = 5 };
+    static atomic_flag begun = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&begun)) { /* another thread has, and MPI_Abort is not for two */
+        nanosleep(&(struct timespec){.tv_sec = WAIT_S}, NULL);
+        return;
+    }
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+}
+
+/* A rank that does not know its number must not take itself for the first, which writes. */
+static void need(int mpi_code, const char *what)
+{
+    if (comm_check(mpi_code, what) != STATUS_OK) {
+        log_error("%s", fail_message());
+        comm_abort(status_exit_code(STATUS_MPI));
+    }
+}
+
 int comm_rank(MPI_Comm comm)
 {
     int rank = 0;
-    comm_note(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+    need(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
     return rank;
 }
 
 int comm_size(MPI_Comm comm)
 {
     int size = 1;
-    comm_note(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+    need(MPI_Comm_size(comm, &size), "MPI_Comm_size");
     return size;
 }
 

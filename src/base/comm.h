@@ -21,6 +21,10 @@ bool comm_is_broken(void);
 /* The failure that broke MPI, on any thread; it is recorded on this thread, too. */
 enum status comm_cause(void);
 
+/* End the program on all ranks; returns only if MPI could not. */
+void comm_abort(int exit_code);
+
+/* Where MPI does not tell they print its error and end the program. */
 int comm_rank(MPI_Comm comm);
 int comm_size(MPI_Comm comm);
 void comm_free(MPI_Comm *comm); /* takes MPI_COMM_NULL */
