@@ -14,7 +14,7 @@
  *      z        z        x   y     */
 #pragma once
 
-#include "kernels/hip/kind/classes.h"
+#include "kernels/hip/schedule/deep/steps_sums_kinds.h"
 #include "kernels/hip/schedule/deep/steps_sums_list.h"
 #include "kernels/hip/schedule/deep/steps_sums_memory.h"
 
@@ -30,150 +30,76 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
     static constexpr int U = N == AXIS_X ? AXIS_Y : AXIS_X, V = N == AXIS_Z ? AXIS_Y : AXIS_Z;
     typedef REAL levels[T][T]; /* level l, layer d from the face inwards */
 
-    const grid_view<REAL> &view;
-    const KIND &p;
+    typedef typename strip_of_kind<N, REAL, T, KIND>::numbers numbers;
+
+    strip_of_kind<N, REAL, T, KIND> of;
     MEMORY &memory;
-    int face, v_begin, v_end;
+    int v_begin, v_end;
     const REAL *first = nullptr; /* of this lane, in row 0 */
     int64_t inwards = 0, pitch_v = 0;
-    int v_first = 0, v_last = 0; /* rows that are read */
-    int u_read = 0;              /* of this lane */
-    int last = 0;                /* layer at the opposite face, if that is closed and near */
     bool summed = false, u_min = false, u_max = false;
-    bool plain = false; /* no lane is at a closed face of U, and the opposite face is not near */
-    REAL a = 0, b[T - 1] = {}; /* of the face; of a medium of classes those of the kept one */
-    binade_sums<T> sums = {};
-    std::conditional_t<KIND::IS_EVERYWHERE, kept_nothing, kept_class<REAL>> kept = {-1};
-    bool alike = false; /* steps have the same coefficients, and the face no patches */
-    bool corrects = false;
+    bool plain = false;    /* no row is ROW_OF_ANY but at the ends of V */
     bool v_closed[2] = {}; /* the ends of V */
-    /* of classes: where they are, as `first`; the bytes of a layer in the last rows, the newest one
-     * the lowest; the next one; and the terms of rows of one class, in registers */
-    const uint8_t *bytes = nullptr;
-    int64_t bytes_inwards = 0, bytes_pitch_v = 0;
-    uint32_t marks[T - 1] = {}, ahead[T - 1] = {};
+    unsigned corrections = 0;
+    binade_sums<T> sums = {}; /* of a uniform medium */
+    REAL beyond[T] = {};      /* of classes: of the level at hand */
     tally terms[KIND::IS_EVERYWHERE ? 1 : T] = {};
 
     __device__ __forceinline__ void load(int v, REAL (&row)[T]) const
     {
-        const REAL *const from = first + min(max(v, v_first), v_last) * pitch_v;
+        const REAL *const from = first + of.row(v) * pitch_v;
 #pragma unroll
         for (int d = 0; d < T; d++) {
-            row[d] = from[min(d, last) * inwards];
+            row[d] = from[min(d, of.last) * inwards];
         }
     }
 
-    __device__ __forceinline__ uint32_t byte_at(int d, int v) const
-    {
-        return bytes[min(max(v, v_first), v_last) * bytes_pitch_v + min(d, last) * bytes_inwards];
-    }
-
-    /* Of layer d in row v, or of the nearest one that is read. */
-    __device__ __forceinline__ auto place_at(int d, int v) const
-    {
-        int64_t cell[AXIS_COUNT];
-        cell[N] = face % 2 == 0 ? min(d, last) : view.cells[N] - 1 - min(d, last);
-        cell[U] = u_read;
-        cell[V] = min(max(v, v_first), v_last);
-        return p.at(cell[0], cell[1], cell[2]);
-    }
-
-    /* The value beyond face f of AXIS, which does not radiate. */
-    template <int AXIS, typename PLACE>
-    __device__ __forceinline__ REAL closed(int f, int l, const PLACE &place, REAL c) const
-    {
-        if constexpr (KIND::IS_EVERYWHERE) {
-            return outside(c, p.a_of(l)[f], p.b[l][f]);
-        } else {
-            const auto &m = p.of;
-            const int at = medium_closure(m.patch[f], m.patch_pitch[f], m.first_closure[f], m.n,
-                                          2 * AXIS, place.cell, *place.byte & m.mask);
-            const REAL *const ab = p.table[l] + medium_closure_at(m.n, m.nclosures, f, at);
-            return medium_outside(c, ab[0], ab[1], (REAL)0);
-        }
-    }
-
-    /* Row v has been read: keep the coefficients of the class of all cells at hand, if they and
-     * all around them have one. */
-    __device__ __forceinline__ void look_at_row(int v)
-    {
-        if constexpr (!KIND::IS_EVERYWHERE) {
-            constexpr uint32_t all = 0xFFFFFFFFU >> (32 - 8 * T), splat = all / 0xFF;
-            const int before = kept.number;
-            const uint32_t own = ahead[0];
-            bool same = alike;
-#pragma unroll
-            for (int d = 0; d + 1 < T; d++) {
-                marks[d] = marks[d] << 8 | ahead[d];
-                same = same && (marks[d] & all) == own * splat;
-                ahead[d] = byte_at(d, v + 1);
-            }
-            kept.look_at(p, same ? own * (sizeof(REAL) == 8 ? 0x101U : 0x1010101U) : 0U);
-            if (kept.number >= 0 && kept.number != before) {
-                const REAL *const ab =
-                    p.table[0] + medium_closure_at(p.of.n, p.of.nclosures, face, kept.number);
-                a = ab[0];
-                b[0] = ab[1];
-            }
-        }
-    }
-
-    /* Beyond the face. */
-    template <typename PLACE>
-    __device__ __forceinline__ REAL beyond(int l, const PLACE &place, REAL c) const
-    {
-        if constexpr (KIND::IS_EVERYWHERE) {
-            return outside(c, KIND::A_OF > 1 ? p.a_of(l)[face] : a, b[l]);
-        } else {
-            return kept.number >= 0 ? outside(c, a, b[0]) : closed<N>(face, l, place, c);
-        }
-    }
-
-    /* Layer d of level l at row v advanced; before: its level before. EDGES: at other faces too. */
-    template <bool EDGES>
+    /* Layer d of level l at row v advanced; before: its level before. */
+    template <enum strip_row ROW>
     __device__ __forceinline__ REAL advance(const levels &here, const levels &below,
                                             const REAL (&above)[T], REAL before, int l, int d,
-                                            int v)
+                                            int v, const numbers &one)
     {
         const REAL c = here[l][d];
-        const REAL base = p.corrected(l) ? before : c;
-        const auto place = place_at(d, v);
+        const REAL base = (corrections >> l & 1) != 0 ? before : c;
         REAL n[FACE_COUNT], outer = here[l][d > 0 ? d - 1 : 0], inner = here[l][d + 1];
         n[2 * U] = arch_shift_up(c, 1);
         n[2 * U + 1] = arch_shift_down(c, 1);
         n[2 * V] = below[l][d];
         n[2 * V + 1] = above[d];
         if (d == 0) {
-            outer = beyond(l, place, c);
+            outer = KIND::IS_EVERYWHERE ? of.template beyond<ROW>(l, v, c, one) : beyond[l];
         }
-        if (EDGES) {
-            const bool v_min = is_on(view, p, 2 * V, v), v_max = is_on(view, p, 2 * V + 1, v);
-            inner = d == last ? closed<N>(face ^ 1, l, place, c) : inner;
-            n[2 * U] = u_min ? closed<U>(2 * U, l, place, c) : n[2 * U];
-            n[2 * U + 1] = u_max ? closed<U>(2 * U + 1, l, place, c) : n[2 * U + 1];
-            n[2 * V] = v_min ? closed<V>(2 * V, l, place, c) : n[2 * V];
-            n[2 * V + 1] = v_max ? closed<V>(2 * V + 1, l, place, c) : n[2 * V + 1];
+        if ((!KIND::IS_EVERYWHERE || ROW == ROW_OF_ANY) && of.near_u) {
+            const REAL o = of.template closed<U, ROW>(u_max ? 2 * U + 1 : 2 * U, l, d, v, c);
+            n[2 * U] = u_min ? o : n[2 * U];
+            n[2 * U + 1] = u_max ? o : n[2 * U + 1];
         }
-        const bool is_max = !KIND::IS_EVERYWHERE && face % 2 != 0; /* uniform: n are added */
+        if (ROW == ROW_OF_ANY) {
+            const bool v_min = is_on(of.view, of.p, 2 * V, v);
+            const bool v_max = is_on(of.view, of.p, 2 * V + 1, v);
+            inner = d >= of.last ? of.template closed<N, ROW>(of.face ^ 1, l, d, v, c) : inner;
+            n[2 * U] = u_min && u_max ? of.template closed<U, ROW>(2 * U, l, d, v, c) : n[2 * U];
+            n[2 * V] = v_min ? of.template closed<V, ROW>(2 * V, l, d, v, c) : n[2 * V];
+            n[2 * V + 1] = v_max ? of.template closed<V, ROW>(2 * V + 1, l, d, v, c) : n[2 * V + 1];
+        }
+        const bool is_max = !KIND::IS_EVERYWHERE && of.face % 2 != 0; /* uniform: n are added */
         n[2 * N] = is_max ? inner : outer;
         n[2 * N + 1] = is_max ? outer : inner;
-        return kept.number >= 0 ? kept.update(p, place, base, c, n)
-                                : p.update(l, place, base, c, n);
+        return of.template update<ROW>(l, d, base, c, n, one);
     }
 
-    /* The terms of a medium of classes. */
-    __device__ __forceinline__ void sum_terms(int v, const levels &of_row)
+    /* The terms of a medium of classes, of level l in row v - l. */
+    template <enum strip_row ROW>
+    __device__ __forceinline__ void sum_terms(int v, const levels &of_row, const numbers &one)
     {
 #pragma unroll
         for (int l = 0; l < T; l++) {
-            if (summed && v - l >= v_begin && v - l < v_end) {
-                const auto place = place_at(0, v - l);
-                const int own = *place.byte & p.of.mask;
-                const REAL c = of_row[l][0];
-                const REAL g =
-                    kept.number >= 0 ? kept.g[N] : p.table[l][medium_g_at(p.of.n, N, own, own)];
-                memory.count(l, (double)g * (double)(REAL)(beyond(l, place, c) - c));
-            }
+            const REAL c = of_row[l][0];
+            beyond[l] = of.template beyond<ROW>(l, v - l, c, one);
+            const double term =
+                (double)of.template g_of_face<ROW>(l, one) * (double)(REAL)(beyond[l] - c);
+            terms[l].add(summed && v - l >= v_begin && v - l < v_end ? term : 0.0);
         }
     }
 
@@ -208,65 +134,23 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         }
     }
 
-    /* row() without other faces and corrections, where each lane keeps the coefficients of a class:
-     * a third of the instructions, since lookups are many even where they do not run. */
-    __device__ __forceinline__ void row_of_one_class(int v, REAL (&value)[T], const levels &here,
-                                                     levels &below)
-    {
-        const REAL g[FACE_COUNT] = {kept.g[0], kept.g[0], kept.g[1],
-                                    kept.g[1], kept.g[2], kept.g[2]};
-        const bool is_max = face % 2 != 0;
-#pragma unroll
-        for (int l = 0; l < T; l++) {
-            REAL next[T];
-#pragma unroll
-            for (int d = 0; d + 1 < T - l; d++) {
-                const REAL c = here[l][d], inner = here[l][d + 1];
-                const REAL outer = d > 0 ? here[l][d > 0 ? d - 1 : 0] : outside(c, a, b[0]);
-                REAL n[FACE_COUNT];
-                n[2 * U] = arch_shift_up(c, 1);
-                n[2 * U + 1] = arch_shift_down(c, 1);
-                n[2 * V] = below[l][d];
-                n[2 * V + 1] = value[d];
-                n[2 * N] = is_max ? inner : outer;
-                n[2 * N + 1] = is_max ? outer : inner;
-                next[d] = medium_cell(c, c, n, g, kept.sigma, kept.q);
-            }
-#pragma unroll
-            for (int d = 0; d < T - l; d++) {
-                below[l][d] = value[d];
-                value[d] = next[d];
-            }
-        }
-        load(v + 2, value);
-#pragma unroll
-        for (int l = 0; l < T; l++) {
-            const bool in = summed && v - l >= v_begin && v - l < v_end;
-            const REAL c = below[l][0];
-            const double term = (double)g[2 * N] * (double)(REAL)(outside(c, a, b[0]) - c);
-            terms[l].add(in ? term : 0.0);
-        }
-    }
-
     /* value: row v of level 0, afterwards row v + 2. Level l comes to row v - l. here: level l in
      * row v - l - 1; below: in the row before that, which the new one overwrites. */
-    template <bool EDGES>
-    __device__ __forceinline__ void row(int v, REAL (&value)[T], const levels &here, levels &below)
+    template <enum strip_row ROW>
+    __device__ __forceinline__ void advance_row(int v, REAL (&value)[T], const levels &here,
+                                                levels &below)
     {
         REAL before[T] = {};
-        look_at_row(v);
-        if constexpr (!KIND::IS_EVERYWHERE && !EDGES) {
-            if (arch_all(kept.number >= 0 && !corrects)) {
-                row_of_one_class(v, value, here, below);
-                return;
-            }
+        numbers one;
+        if constexpr (ROW == ROW_OF_ONE) {
+            of.look_up(one);
         }
 #pragma unroll
         for (int l = 0; l < T; l++) {
-            REAL next[T];
+            REAL next[T] = {};
 #pragma unroll
             for (int d = 0; d + 1 < T - l; d++) {
-                next[d] = advance<EDGES>(here, below, value, before[d], l, d, v - l - 1);
+                next[d] = advance<ROW>(here, below, value, before[d], l, d, v - l - 1, one);
             }
 #pragma unroll
             for (int d = 0; d < T - l; d++) {
@@ -279,7 +163,26 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         if constexpr (KIND::IS_EVERYWHERE) {
             sum(v, below);
         } else {
-            sum_terms(v, below);
+            sum_terms<ROW>(v, below, one);
+        }
+    }
+
+    template <bool PLAIN>
+    __device__ __forceinline__ void row(int v, REAL (&value)[T], const levels &here, levels &below)
+    {
+        of.read(v);
+        if constexpr (!PLAIN) {
+            advance_row<ROW_OF_ANY>(v, value, here, below);
+            return;
+        }
+        if constexpr (PLAIN && !KIND::IS_EVERYWHERE) {
+            if (arch_all(of.have_one_class())) {
+                advance_row<ROW_OF_ONE>(v, value, here, below);
+                return;
+            }
+        }
+        if constexpr (PLAIN) {
+            advance_row<ROW_PLAIN>(v, value, here, below);
         }
     }
 
@@ -288,23 +191,20 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         levels even = {}, odd = {};
         REAL of_even[T], of_odd[T];
         const int begin = v_begin - (T - 1);
-        const int cells = (int)view.cells[V];
+        const int cells = (int)of.view.cells[V];
         load(v_begin, of_even);
         sums.begin((double)of_even[0]);
         load(begin, of_even);
         load(begin + 1, of_odd);
-#pragma unroll
-        for (int d = 0; !KIND::IS_EVERYWHERE && d + 1 < T; d++) {
-            ahead[d] = byte_at(d, begin);
-        }
+        plain = of.begin(begin) && of.view.cells[U] > 1 && of.last >= T - 1;
         /* votes: else the compiler duplicates the code for lanes that leave the loop apart */
         for (int v = begin; arch_all(v < v_end + T - 1); v += 2) {
             if (arch_all(plain && (v >= T || !v_closed[0]) && (v + 1 < cells || !v_closed[1]))) {
-                row<false>(v, of_even, odd, even);
-                row<false>(v + 1, of_odd, even, odd);
-            } else {
                 row<true>(v, of_even, odd, even);
                 row<true>(v + 1, of_odd, even, odd);
+            } else {
+                row<false>(v, of_even, odd, even);
+                row<false>(v + 1, of_odd, even, odd);
             }
         }
         if (KIND::IS_EVERYWHERE && summed && v_begin < v_end) {
@@ -339,36 +239,24 @@ static __device__ __forceinline__ void sum_strip(const grid_view<REAL> &view, co
     const int u_read = min(max(u, u_lo), min(u_hi, r.u + r.nu - 1 + BEYOND));
     const bool is_min = r.face % 2 == 0;
     const int last = p.closed[r.face ^ 1] ? (int)view.cells[N] - 1 : T;
-    strip of = {view, p, memory, r.face, v_begin, v_end};
-    of.first = view.in + (is_min ? 0 : view.cells[N] - 1) * stride[N] + u_read * stride[U];
+    const bool near_u = (p.closed[2 * U] && u_first <= 0) ||
+                        (p.closed[2 * U + 1] && u_first + ARCH_WAVE >= cells_u);
+    strip of = {{{view, p, r.face}}, memory, v_begin, v_end};
+    of.of.u_read = u_read;
+    of.of.v_first = max(v_lo, v_begin - BEYOND);
+    of.of.v_last = min(v_hi, v_end - 1 + BEYOND);
+    of.of.last = last;
+    of.of.near_u = near_u;
+    of.first = of.of.first_of(view.in, stride);
     of.inwards = is_min ? stride[N] : -stride[N];
     of.pitch_v = stride[V];
-    of.v_first = max(v_lo, v_begin - BEYOND);
-    of.v_last = min(v_hi, v_end - 1 + BEYOND);
-    of.last = last;
     of.summed = lane >= BEYOND && lane < ARCH_WAVE - BEYOND && u < r.u + r.nu;
     of.u_min = is_on(view, p, 2 * U, u);
     of.u_max = is_on(view, p, 2 * U + 1, u);
-    of.plain = !(p.closed[2 * U] && u_first <= 0) &&
-               !(p.closed[2 * U + 1] && u_first + ARCH_WAVE >= cells_u) && last >= T - 1;
-    of.u_read = u_read;
     of.v_closed[0] = p.closed[2 * V];
     of.v_closed[1] = p.closed[2 * V + 1];
-    if constexpr (KIND::IS_EVERYWHERE) {
-        of.a = p.a[0][r.face];
-        for (int l = 0; l + 1 < T; l++) {
-            of.b[l] = p.b[l][r.face];
-        }
-    } else {
-        const int64_t bytes[AXIS_COUNT] = {1, p.of.pitch_y, p.of.pitch_z};
-        of.bytes = p.of.classes + (is_min ? 0 : view.cells[N] - 1) * bytes[N] + u_read * bytes[U];
-        of.bytes_inwards = is_min ? bytes[N] : -bytes[N];
-        of.bytes_pitch_v = bytes[V];
-        of.corrects = p.corrections != 0;
-        of.alike = p.of.patch[r.face] == nullptr;
-        for (int l = 1; l < T; l++) {
-            of.alike = of.alike && p.table[l] == p.table[0];
-        }
+    for (int l = 0; l < T; l++) {
+        of.corrections |= p.corrected(l) ? 1U << l : 0U;
     }
     of.march();
 }
