@@ -8,7 +8,7 @@ memory in the loops of tiles without and with faces of x and y: one load has cos
 compiled for sm_90 and for sm_90a, where waves hand registers to others.
 
 usage: check_sm90.py CUOBJDUMP OBJECT...
-(the objects of kernels/hip/schedule: deep/steps_staged_*.hip.cpp, deep/steps_classes_*.hip.cpp,
+(the objects of kernels/hip/schedule: deep/staged/steps_*.hip.cpp, deep/classes/steps_*.hip.cpp,
 ring/faces.hip.cpp and ring/high_order.hip.cpp)
 Prints the tables of docs/records/hip.md.
 """

@@ -2,7 +2,7 @@
  * tile, and a step. Used for tables along the axes (smooth_staged.h) and for conductances per face
  * (smooth_faces.hip.cpp).
  *
- * As in ../schedule/deep/steps_staged_kernel.h a block marches in z through a tile, and each of its
+ * As in ../schedule/deep/staged/kernel.h a block marches in z through a tile, and each of its
  * waves has some of the rows: neighbours in x come from other lanes, those in y from registers or,
  * at the rows between waves, from shared memory, in two parities, so that a plane needs one
  * meeting. All levels stay in registers: a lane keeps each level in the plane that its next step is

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kernels/hip/field/written.h"
-#include "kernels/hip/schedule/deep/steps_staged_column.h"
-#include "kernels/hip/schedule/deep/steps_staged_stores.h"
+#include "kernels/hip/schedule/deep/staged/column.h"
+#include "kernels/hip/schedule/deep/staged/stores.h"
 
 #if ARCH_HAS_TILE_COPY
 

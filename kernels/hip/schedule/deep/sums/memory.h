@@ -1,4 +1,4 @@
-/* Part of steps_sums.h: the counters of the sums over faces in shared memory. */
+/* Part of sums/strips.h: the counters of the sums over faces in shared memory. */
 #pragma once
 
 #include "kernels/hip/device/cells.h"

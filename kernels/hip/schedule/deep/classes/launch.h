@@ -1,8 +1,8 @@
-/* Part of steps_classes_*.hip.cpp: the launch. */
+/* Part of classes/steps_*.hip.cpp: the launch. */
 #pragma once
 
-#include "kernels/hip/schedule/deep/steps_classes_kernel.h"
-#include "kernels/hip/schedule/deep/steps_staged_launch.h"
+#include "kernels/hip/schedule/deep/classes/kernel.h"
+#include "kernels/hip/schedule/deep/staged/launch.h"
 
 #if ARCH_HAS_TILE_COPY
 

@@ -14,9 +14,9 @@
  *      z        z        x   y     */
 #pragma once
 
-#include "kernels/hip/schedule/deep/steps_sums_kinds.h"
-#include "kernels/hip/schedule/deep/steps_sums_list.h"
-#include "kernels/hip/schedule/deep/steps_sums_memory.h"
+#include "kernels/hip/schedule/deep/sums/kinds.h"
+#include "kernels/hip/schedule/deep/sums/list.h"
+#include "kernels/hip/schedule/deep/sums/memory.h"
 
 template <typename REAL, typename KIND>
 static __device__ __forceinline__ bool is_on(const grid_view<REAL> &view, const KIND &p, int face,

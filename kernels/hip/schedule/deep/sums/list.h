@@ -1,4 +1,4 @@
-/* Part of steps_sums.h: the strips of a launch. */
+/* Part of sums/strips.h: the strips of a launch. */
 #pragma once
 
 #include "kernels/hip/device/cells.h"

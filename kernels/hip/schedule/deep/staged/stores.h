@@ -1,4 +1,4 @@
-/* Part of steps_staged_*.hip.cpp: stores with a predicate instead of a branch, and values that
+/* Part of staged/steps_*.hip.cpp: stores with a predicate instead of a branch, and values that
  * the compiler takes as they are. */
 #pragma once
 

@@ -1,9 +1,9 @@
-/* Part of steps_staged_*.hip.cpp: the launch. */
+/* Part of staged/steps_*.hip.cpp: the launch. */
 #pragma once
 
 #include <cstring>
 
-#include "kernels/hip/schedule/deep/steps_staged_kernel.h"
+#include "kernels/hip/schedule/deep/staged/kernel.h"
 
 #if ARCH_HAS_TILE_COPY
 

@@ -1,6 +1,6 @@
 /* The sums over closed faces before each step of a pass, where the kernel that advances the box
  * does not take them. */
-#include "kernels/hip/schedule/deep/steps_sums.h"
+#include "kernels/hip/schedule/deep/sums/strips.h"
 
 enum { THREADS = 256, WAVES = THREADS / ARCH_WAVE, BOXES_PER_LAUNCH = 8 };
 

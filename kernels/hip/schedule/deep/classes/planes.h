@@ -1,10 +1,10 @@
-/* Part of steps_classes_*.hip.cpp: planes of one class each, as layers have them. Nothing about
+/* Part of classes/steps_*.hip.cpp: planes of one class each, as layers have them. Nothing about
  * classes is copied with the planes or found in the rounds, and a plane below one of another class
  * is not treated apart. */
 #pragma once
 
 #include "kernels/hip/kind/classes.h"
-#include "kernels/hip/schedule/deep/steps_staged_kernel.h"
+#include "kernels/hip/schedule/deep/staged/kernel.h"
 
 #if ARCH_HAS_TILE_COPY
 

@@ -1,14 +1,14 @@
-/* Part of steps_classes_march.h: the shape of a pass in a medium of classes, and what a wave looks
+/* Part of classes/march.h: the shape of a pass in a medium of classes, and what a wave looks
  * up of its cells' classes. */
 #pragma once
 
-#include "kernels/hip/schedule/deep/steps_classes_planes.h"
+#include "kernels/hip/schedule/deep/classes/planes.h"
 
 #if ARCH_HAS_TILE_COPY
 
 template <int T, bool PLANES> constexpr int CLASSES_WAVES = T == 2 && !PLANES ? 8 : 12;
 
-/* Two steps are HELD: see steps_classes_held.h. PLANES: see steps_classes_planes.h. */
+/* Two steps are HELD: see classes/held.h. PLANES: see classes/planes.h. */
 template <typename REAL, int T, int STAGES, bool PLANES_ = false>
 struct classes_shape : deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_WAVES<T, PLANES_>> {
     typedef deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_WAVES<T, PLANES_>> of;

@@ -1,7 +1,7 @@
-/* Part of steps_classes_*.hip.cpp: the kernel. */
+/* Part of classes/steps_*.hip.cpp: the kernel. */
 #pragma once
 
-#include "kernels/hip/schedule/deep/steps_classes_held.h"
+#include "kernels/hip/schedule/deep/classes/held.h"
 
 #if ARCH_HAS_TILE_COPY
 

@@ -1,4 +1,4 @@
-/* Part of steps_classes_*.hip.cpp: two steps in a medium whose classes change from cell to cell.
+/* Part of classes/steps_*.hip.cpp: two steps in a medium whose classes change from cell to cell.
  *
  * Row by row, and in a row both steps: level 2 is in the plane where level 1 was in the round
  * before, so a wave keeps the conductances of the cells of that plane. 8 waves have the registers
@@ -6,7 +6,7 @@
  * others. The planes of level 0 are read until the end of a round. */
 #pragma once
 
-#include "kernels/hip/schedule/deep/steps_classes_march.h"
+#include "kernels/hip/schedule/deep/classes/march.h"
 
 #if ARCH_HAS_TILE_COPY
 

@@ -1,4 +1,4 @@
-/* Part of steps_staged_*.hip.cpp: the shape of tiles, and the division of a box into columns of
+/* Part of staged/steps_*.hip.cpp: the shape of tiles, and the division of a box into columns of
  * them for the blocks. */
 #pragma once
 

@@ -1,5 +1,5 @@
-/* Three steps in a pass in a medium of classes; see steps_classes_march.h. */
-#include "kernels/hip/schedule/deep/steps_classes_launch.h"
+/* Three steps in a pass in a medium of classes; see classes/march.h. */
+#include "kernels/hip/schedule/deep/classes/launch.h"
 
 #if ARCH_HAS_TILE_COPY
 

@@ -1,4 +1,4 @@
-/* In place of kernels/hip/schedule/deep/steps_staged_stores.h: the same functions on the host. */
+/* In place of kernels/hip/schedule/deep/staged/stores.h: the same functions on the host. */
 #pragma once
 
 #include "kernels/hip/device/arch.h"

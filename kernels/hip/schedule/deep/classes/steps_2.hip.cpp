@@ -1,5 +1,5 @@
-/* Two steps in a pass in a medium of classes; see steps_classes_held.h. */
-#include "kernels/hip/schedule/deep/steps_classes_launch.h"
+/* Two steps in a pass in a medium of classes; see classes/held.h. */
+#include "kernels/hip/schedule/deep/classes/launch.h"
 
 hipError_t hip_launch_steps_classes_2(struct hip_step *step)
 {

@@ -1,12 +1,12 @@
-/* Part of steps_staged_*.hip.cpp: what a kernel gets, and the columns of tiles that its blocks
+/* Part of staged/steps_*.hip.cpp: what a kernel gets, and the columns of tiles that its blocks
  * take. */
 #pragma once
 
-#include "kernels/hip/schedule/deep/steps_staged_list.h"
+#include "kernels/hip/schedule/deep/staged/list.h"
 
 #if ARCH_HAS_TILE_COPY
 
-#include "kernels/hip/schedule/deep/steps_sums.h"
+#include "kernels/hip/schedule/deep/sums/strips.h"
 
 template <typename S, typename KIND = uniform<typename S::REAL, S::T, S::T, S::A_OF>>
 struct deep_work {

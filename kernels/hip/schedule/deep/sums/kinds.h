@@ -1,4 +1,4 @@
-/* Part of steps_sums.h: what a lane of a strip knows of the medium at its cells. Levels and layers
+/* Part of sums/strips.h: what a lane of a strip knows of the medium at its cells. Levels and layers
  * are as there: when row v of level 0 is at hand, level l is in row v - l, and is advanced in row
  * v - l - 1. */
 #pragma once

@@ -1,4 +1,4 @@
-/* Part of steps_staged_*.hip.cpp: several steps in a pass, for large boxes on chips that copy tiles
+/* Part of staged/steps_*.hip.cpp: several steps in a pass, for large boxes on chips that copy tiles
  * into shared memory.
  *
  * A block of 12 waves marches in z through columns of tiles of 48 rows of 32 vectors (float32, four
@@ -14,14 +14,14 @@
  *           ...                                        0: the ring
  *
  * Level 0: the copy engine fills a ring of planes. Levels 1 to T - 1: in registers, two planes each
- * (steps_staged_march.h). Only the first and last row of a wave go through shared memory, in two
+ * (staged/march.h). Only the first and last row of a wave go through shared memory, in two
  * parities, so a plane needs one barrier, at which waves arrive after these rows and for which they
  * wait before the next plane. Blocks do not wait for each other: a device that runs few of them at
- * a time is only slow. The host divides the work (steps_staged_list.h). Figures:
+ * a time is only slow. The host divides the work (staged/list.h). Figures:
  * docs/records/hip.md. */
 #pragma once
 
-#include "kernels/hip/schedule/deep/steps_staged_march.h"
+#include "kernels/hip/schedule/deep/staged/march.h"
 
 #if ARCH_HAS_TILE_COPY
 

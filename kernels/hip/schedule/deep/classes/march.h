@@ -1,6 +1,6 @@
-/* Part of steps_classes_*.hip.cpp: how a wave advances its rows of a tile in a medium of classes.
+/* Part of classes/steps_*.hip.cpp: how a wave advances its rows of a tile in a medium of classes.
  *
- * As steps_staged_march.h, but all rows of a level before the next one. A wave keeps of each level
+ * As staged/march.h, but all rows of a level before the next one. A wave keeps of each level
  * the plane at hand and how much it is above the plane below: a difference of two cells serves
  * both, and roles do not swap. The classes have a ring of their own, since levels need those of
  * more planes. Where the flags of a wave's cells say that they and all around them have one class
@@ -12,7 +12,7 @@
  *   a, b         of a closure  } or of one where they are the same */
 #pragma once
 
-#include "kernels/hip/schedule/deep/steps_classes_lookups.h"
+#include "kernels/hip/schedule/deep/classes/lookups.h"
 
 #if ARCH_HAS_TILE_COPY
 

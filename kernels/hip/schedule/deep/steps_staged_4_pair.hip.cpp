@@ -1,4 +1,0 @@
-/* Four steps in a pass, of which one corrects: see steps_staged_4.hip.cpp. */
-#include "kernels/hip/schedule/deep/steps_staged_launch.h"
-
-DEFINE_DEEP_PAIR(4, 6, true, 3)
