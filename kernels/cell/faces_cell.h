@@ -14,22 +14,43 @@
 
 #include "kernels/cell/medium_cell.h"
 
+/* The coefficients of a closure at a face of conductance g: the temperature of the face is
+ * (of_inside times the cell + given) / divisor, or, where radiated is not 0, that of
+ * medium_outside. */
+enum { FACES_GIVEN, FACES_DIVISOR, FACES_RADIATED, FACES_OF_INSIDE, FACES_NUMBERS };
+
 #define FACES_DEFINE(NAMED, REAL, FMA)                                                             \
-    /* The value beyond a closed face, twice F less the cell. x: q0, q1, q4 in K, K per K, ..., or \
-     * {F, 1, 0, 1}: a closure of the table. */                                                    \
-    KERNEL_INLINE REAL NAMED(faces_outside)(REAL inside, REAL g, const REAL *x)                    \
+    /* x: q0, q1, q4 in K, K per K, ..., or {F, 1, 0, 1}: a closure of the table. */               \
+    KERNEL_INLINE void NAMED(faces_close)(REAL g, const REAL *x, REAL *to)                         \
     {                                                                                              \
         if (x[3] != 0 || g == 0) {                                                                 \
-            return g == 0 ? inside : FMA((REAL)2, x[0], -inside);                                  \
+            to[FACES_GIVEN] = g == 0 ? 0 : x[0];                                                   \
+            to[FACES_DIVISOR] = 1;                                                                 \
+            to[FACES_RADIATED] = 0;                                                                \
+            to[FACES_OF_INSIDE] = g == 0 ? 1 : 0;                                                  \
+            return;                                                                                \
         }                                                                                          \
         const REAL half = (REAL)0.5 / g;                                                           \
-        const REAL share = x[1] * half;                                                            \
-        const REAL given = x[0] * half;                                                            \
-        if (x[2] != 0) {                                                                           \
-            return NAMED(medium_outside)(inside, 1 + share, given, x[2] * half);                   \
+        to[FACES_GIVEN] = x[0] * half;                                                             \
+        to[FACES_DIVISOR] = 1 + x[1] * half;                                                       \
+        to[FACES_RADIATED] = x[2] * half;                                                          \
+        to[FACES_OF_INSIDE] = 1;                                                                   \
+    }                                                                                              \
+    /* The value beyond a closed face, twice its temperature less the cell. of: by faces_close;    \
+     * radiated: that of it. */                                                                    \
+    KERNEL_INLINE REAL NAMED(faces_beyond)(REAL inside, const REAL *of, REAL radiated)             \
+    {                                                                                              \
+        if (radiated != 0) {                                                                       \
+            return NAMED(medium_outside)(inside, of[FACES_DIVISOR], of[FACES_GIVEN], radiated);    \
         }                                                                                          \
-        const REAL face = (inside + given) / (1 + share);                                          \
-        return FMA((REAL)2, face, -inside);                                                        \
+        const REAL sum = FMA(of[FACES_OF_INSIDE], inside, of[FACES_GIVEN]);                        \
+        return FMA((REAL)2, sum / of[FACES_DIVISOR], -inside);                                     \
+    }                                                                                              \
+    KERNEL_INLINE REAL NAMED(faces_outside)(REAL inside, REAL g, const REAL *x)                    \
+    {                                                                                              \
+        REAL of[FACES_NUMBERS];                                                                    \
+        NAMED(faces_close)(g, x, of);                                                              \
+        return NAMED(faces_beyond)(inside, of, of[FACES_RADIATED]);                                \
     }
 FACES_DEFINE(KERNEL_FLOAT64, double, fma)
 FACES_DEFINE(KERNEL_FLOAT32, float, fmaf)

@@ -200,10 +200,18 @@ template <typename REAL, int T> struct classes {
     {
         return medium_beyond(level(l), face, p.cell, *p.byte & of.mask, c);
     }
-    /* The same by the coefficients of a closure; g: of a kind that has it per cell. */
-    __device__ __forceinline__ REAL outside(REAL inside, REAL, REAL a, REAL b, REAL e, bool) const
+    /* For closers, see there: what they keep of closure x of the table, at a face of conductance
+     * g where the kind has one per face; and the same as `beyond` by these, with the third one
+     * apart, 0 where no face radiates, and where it is one per cell its g. */
+    __device__ __forceinline__ void close(REAL, const REAL *x, REAL *to) const
     {
-        return medium_outside(inside, a, b, e);
+        to[0] = x[0];
+        to[1] = x[1];
+        to[2] = x[2];
+    }
+    __device__ __forceinline__ REAL outside(REAL inside, REAL, const REAL *of, REAL e) const
+    {
+        return medium_outside(inside, of[0], of[1], e);
     }
     __device__ __forceinline__ REAL scaled(REAL g, int) const
     {

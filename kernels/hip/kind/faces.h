@@ -147,10 +147,16 @@ template <typename REAL> struct faces : classes<REAL, 1> {
         return faces_outside(c, unit,
                              this->table[l] + medium_closure_at(m.n, m.nclosures, face, closure));
     }
-    __device__ __forceinline__ REAL outside(REAL inside, REAL g, REAL q0, REAL q1, REAL q4,
-                                            bool given) const
+    /* see classes */
+    __device__ __forceinline__ void close(REAL, const REAL *x, REAL *to) const
     {
-        const REAL x[] = {q0, q1, q4, (REAL)(given ? 1 : 0)};
+        for (int n = 0; n < FACES_NUMBERS; n++) {
+            to[n] = x[n];
+        }
+    }
+    __device__ __forceinline__ REAL outside(REAL inside, REAL g, const REAL *of, REAL q4) const
+    {
+        const REAL x[] = {of[0], of[1], q4, of[3]};
         return faces_outside(inside, g, x);
     }
     __device__ __forceinline__ REAL scaled(REAL g, int axis) const

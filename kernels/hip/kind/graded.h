@@ -134,11 +134,13 @@ template <typename REAL> struct graded : classes<REAL, 1> {
     {
         return advance_by_values(*this, l, p, on, base, c, n, add);
     }
-    __device__ __forceinline__ REAL outside(REAL inside, REAL g, REAL q0, REAL q1, REAL q4,
-                                            bool given) const
+    __device__ __forceinline__ void close(REAL g, const REAL *x, REAL *to) const
     {
-        const REAL x[] = {q0, q1, q4, (REAL)(given ? 1 : 0)};
-        return faces_outside(inside, g, x);
+        faces_close(g, x, to);
+    }
+    __device__ __forceinline__ REAL outside(REAL inside, REAL, const REAL *of, REAL radiated) const
+    {
+        return faces_beyond(inside, of, radiated);
     }
 };
 

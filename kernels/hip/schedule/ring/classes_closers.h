@@ -87,11 +87,11 @@ template <typename S, typename KIND> struct closer {
     /* the closures that were used last, mostly those of the next plane */
     int closure[CELLS]; /* -1: none */
     bool radiates;
-    REAL a[CELLS], b[CELLS], e[CELLS], g[CELLS];
-    bool given[CELLS]; /* where g is that of the cell: the closure gives the temperature */
+    REAL of[CELLS][4], g[CELLS]; /* of: what the kind makes of it */
     /* of a kind with lines: what they have of the cells, and of the faces of area 1 of a graded one
      */
-    REAL across[CELLS], unit[2];
+    REAL across[CELLS], unit[2], next_along;
+    int next_plane;
 
     /* From the first cell on y to the n-th, or of the one on x: in values of a stage that has `sub`
      * for each subtile. */
@@ -156,13 +156,19 @@ template <typename S, typename KIND> struct closer {
                 if (!HAS_LINES && counted[n]) {
                     g[n] = m.table[medium_g_at(m.n, n < IN_Y ? AXIS_Y : AXIS_X, own[n], own[n])];
                 }
-                a[n] = abe[0];
-                b[n] = abe[1];
-                e[n] = abe[2];
-                given[n] = HAS_LINES && abe[3] != 0;
-                radiates = radiates || e[n] != 0;
+                kind.close(KIND::IS_GRADED ? unit[n / IN_Y] : 0, abe, of[n]);
+                radiates = radiates || of[n][2] != 0;
             }
         }
+    }
+
+    /* Of a kind with lines, what they have of plane k; that of the next one is requested now. */
+    __device__ __forceinline__ REAL along_at(int k)
+    {
+        const REAL along = k == next_plane ? next_along : kind.beside(AXIS_Z, k);
+        next_plane = min(k + S::CLOSERS, (int)m.cells[AXIS_Z] - 1);
+        next_along = kind.beside(AXIS_Z, next_plane);
+        return along;
     }
 
     /* Plane k of a field; x and y: the sums over the lane's face of the axis. */
@@ -170,7 +176,7 @@ template <typename S, typename KIND> struct closer {
                                           tally &y)
     {
         const int64_t plane[2] = {k * patch_pitch[0], k * patch_pitch[1]};
-        const REAL along = HAS_LINES ? kind.beside(AXIS_Z, k) : 1;
+        const REAL along = HAS_LINES ? along_at(k) : 1;
         int wanted[CELLS];
         int own[CELLS];
         bool missing = false;
@@ -208,9 +214,8 @@ template <typename S, typename KIND> struct closer {
                                        n < IN_Y ? AXIS_Y : AXIS_X);
                     of_face = g[n] * (across[n] * along);
                 }
-                const REAL outside =
-                    radiates ? kind.outside(*inside, of_face, a[n], b[n], e[n], given[n])
-                             : kind.outside(*inside, of_face, a[n], b[n], 0, given[n]);
+                const REAL outside = radiates ? kind.outside(*inside, of_face, of[n], of[n][2])
+                                              : kind.outside(*inside, of_face, of[n], 0);
                 inside[beyond[n / IN_Y]] = outside;
                 if (counted[n]) {
                     const double term = (double)g[n] * (double)(REAL)(outside - *inside);
@@ -236,6 +241,7 @@ static __device__ __forceinline__ void close_all(const grid_view<typename S::REA
     constexpr unsigned Y_MIN = 1U << FACE_Y_MIN, Y_MAX = 1U << FACE_Y_MAX;
     static_assert(S::FIELDS == 1 || S::FIELDS == S::CLOSERS, "a wave per field");
     closer<S, KIND> mine = {kind, kind.of, w};
+    mine.next_plane = -1;
     const int before = S::FIELDS > 1 ? wave * w.field_cells : 0;
     int turn = 0;
     for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
