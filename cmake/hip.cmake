@@ -94,7 +94,7 @@ function(isotherm_add_hip library)
       INCLUDE_DIRECTORIES "${folder}/nvidia;${CUDAToolkit_INCLUDE_DIRS}")
     target_link_libraries(${library} PRIVATE CUDA::cudart_static)
     if(ISOTHERM_UNTIMED) # only what check_sm90.py reads is optimised
-      list(FILTER kernels EXCLUDE REGEX "steps_(staged|classes)_|ring/(high_order|faces)")
+      list(FILTER kernels EXCLUDE REGEX "deep/(staged|classes)/|ring/(high_order|faces)")
       set_property(SOURCE ${kernels} APPEND PROPERTY COMPILE_OPTIONS -Ofc=max)
     endif()
     # waves that hand registers to others need code for exactly this chip
