@@ -37,7 +37,7 @@ enum { FACES_GIVEN, FACES_DIVISOR, FACES_RADIATED, FACES_OF_INSIDE, FACES_NUMBER
         to[FACES_OF_INSIDE] = 1;                                                                   \
     }                                                                                              \
     /* The value beyond a closed face, twice its temperature less the cell. of: by faces_close;    \
-     * radiated: that of it. */                                                                    \
+     * radiated: its FACES_RADIATED, or 0 if none radiates. */                                     \
     KERNEL_INLINE REAL NAMED(faces_beyond)(REAL inside, const REAL *of, REAL radiated)             \
     {                                                                                              \
         if (radiated != 0) {                                                                       \

@@ -49,6 +49,33 @@ template <typename REAL> static medium<REAL> medium_of(const struct device_mediu
     return m;
 }
 
+/* The coefficients of each class and pair of classes, for several look-ups in a table. */
+template <typename REAL> struct class_pairs {
+    struct alignas(2 * sizeof(REAL)) cell {
+        REAL sigma, q;
+    };
+    const REAL *table; /* sigma and q, then g of every axis */
+    int n;
+    int from[AXIS_COUNT]; /* where the g of an axis begin */
+
+    __device__ REAL g(int axis, int of_class, int neighbour) const
+    {
+        return table[from[axis] + of_class * n + neighbour];
+    }
+    __device__ cell of(int of_class) const
+    {
+        return reinterpret_cast<const cell *>(table)[of_class];
+    }
+};
+
+template <typename REAL>
+static __device__ __forceinline__ class_pairs<REAL> pairs_of(const REAL *table, int n,
+                                                             bool same_axes)
+{
+    const int step = same_axes ? 0 : n * n;
+    return {table, n, {2 * n, 2 * n + step, 2 * n + 2 * step}};
+}
+
 template <typename REAL>
 static __device__ __forceinline__ REAL medium_cell(REAL base, REAL c, const REAL (&n)[FACE_COUNT],
                                                    const REAL (&g)[FACE_COUNT], REAL sigma, REAL q)

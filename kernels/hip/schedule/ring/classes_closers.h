@@ -87,7 +87,7 @@ template <typename S, typename KIND> struct closer {
     /* the closures that were used last, mostly those of the next plane */
     int closure[CELLS]; /* -1: none */
     bool radiates;
-    REAL of[CELLS][4], g[CELLS]; /* of: what the kind makes of it */
+    REAL of[CELLS][4], g[CELLS]; /* of: by KIND::close, the third one of radiation */
     /* of a kind with lines: what they have of the cells, and of the faces of area 1 of a graded one
      */
     REAL across[CELLS], unit[2], next_along;
@@ -162,7 +162,7 @@ template <typename S, typename KIND> struct closer {
         }
     }
 
-    /* Of a kind with lines, what they have of plane k; that of the next one is requested now. */
+    /* The number that lines have of plane k. The one of the wave's next plane is requested now. */
     __device__ __forceinline__ REAL along_at(int k)
     {
         const REAL along = k == next_plane ? next_along : kind.beside(AXIS_Z, k);

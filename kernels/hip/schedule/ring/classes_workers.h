@@ -10,32 +10,6 @@
 
 #if ARCH_HAS_TILE_COPY
 
-/* The coefficients of each class and pair of classes. */
-template <typename REAL> struct pairs {
-    struct alignas(2 * sizeof(REAL)) cell {
-        REAL sigma, q;
-    };
-    const REAL *table; /* sigma and q, then g of every axis */
-    int n;
-    int from[AXIS_COUNT]; /* where the g of an axis begin */
-
-    __device__ REAL g(int axis, int of_class, int neighbour) const
-    {
-        return table[from[axis] + of_class * n + neighbour];
-    }
-    __device__ cell of(int of_class) const
-    {
-        return reinterpret_cast<const cell *>(table)[of_class];
-    }
-};
-
-template <typename REAL>
-static __device__ __forceinline__ pairs<REAL> pairs_of(const REAL *table, int n, bool same_axes)
-{
-    const int step = same_axes ? 0 : n * n;
-    return {table, n, {2 * n, 2 * n + step, 2 * n + 2 * step}};
-}
-
 /* Copy a table behind the ring, and set the classes of rows that no tile has to 0, for lookups of
  * lanes outside the box. */
 template <typename S>
@@ -108,7 +82,7 @@ template <typename S> struct classes_worker : beside_closers {
     static constexpr bool KEEPS = S::FIELDS == 1; /* else there are too few registers */
 
     const medium<REAL> &m;
-    pairs<REAL> of;
+    class_pairs<REAL> of;
     const work &w;
     const place<S> &p;
     int class_offset;              /* of the first cell in the classes of a stage, in bytes */
@@ -231,7 +205,7 @@ template <typename S> struct classes_worker : beside_closers {
 
     /* One plane inside the region. */
     __device__ __forceinline__ void advance_inside(const REAL *field,
-                                                   const typename pairs<REAL>::cell &cell,
+                                                   const typename class_pairs<REAL>::cell &cell,
                                                    const cells_of<S> (&z)[3],
                                                    cells_of<S> &out) const
     {
@@ -251,7 +225,8 @@ template <typename S> struct classes_worker : beside_closers {
 
     /* One plane elsewhere; gz becomes that to the plane above. */
     __device__ __forceinline__ void advance_between(const REAL *field, const uint8_t *classes,
-                                                    const pairs<REAL> &of, const words_of<S> &above,
+                                                    const class_pairs<REAL> &of,
+                                                    const words_of<S> &above,
                                                     const cells_of<S> (&z)[3], cells_of<S> &out)
     {
         const uint32_t word_ym = word_at<N>(classes - S::CLASS_PITCH);
@@ -283,7 +258,7 @@ template <typename S> struct classes_worker : beside_closers {
                                             of.g(AXIS_Z, o, class_of(above.row[row], i))};
                 REAL around[FACE_COUNT];
                 v.around(i, around);
-                const typename pairs<REAL>::cell cell = of.of(o);
+                const typename class_pairs<REAL>::cell cell = of.of(o);
                 out.row[row].v[i] =
                     medium_cell(out.row[row].v[i], v.c.v[i], around, g, cell.sigma, cell.q);
                 gx = g[FACE_X_MAX]; /* symmetric */

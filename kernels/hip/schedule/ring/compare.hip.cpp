@@ -144,7 +144,7 @@ template <typename S> struct compare_classes : ring_kind<S> {
     struct worker : classes_worker<S> {
         typedef classes_worker<S> plain;
         const medium<REAL> &medium_b;
-        pairs<REAL> pairs_b;
+        class_pairs<REAL> pairs_b;
         words_of<S> above;
         bool inside;
 
@@ -172,7 +172,7 @@ template <typename S> struct compare_classes : ring_kind<S> {
                                                    cells_of<S> &out)
         {
             const REAL *const field = now + FIELD * this->w.field_cells;
-            const pairs<REAL> &of = FIELD == 0 ? this->of : pairs_b;
+            const class_pairs<REAL> &of = FIELD == 0 ? this->of : pairs_b;
             if (inside) {
                 this->advance_inside(field, of.of(this->class_of(this->r.all, 0)), z, out);
             } else {
@@ -195,9 +195,9 @@ template <typename S> struct compare_classes : ring_kind<S> {
     {
         const medium<REAL> &m = step[1].of;
         const bool(&closed)[FACE_COUNT] = step[1].closed;
-        const pairs<REAL> of =
+        const class_pairs<REAL> of =
             pairs_of(reinterpret_cast<const REAL *>(shared + w.ring_bytes), m.n, m.same_axes);
-        pairs<REAL> of_b = of;
+        class_pairs<REAL> of_b = of;
         of_b.table += numbers;
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             of_b.from[axis] -= numbers;

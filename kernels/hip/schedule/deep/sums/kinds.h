@@ -62,13 +62,13 @@ struct strip_of_uniform : strip_place<N, REAL, KIND> {
     }
     struct numbers {
     };
-    /* Beyond the face, of level l at hand. */
+    /* The value beyond the face, of level l at hand. */
     template <enum strip_row>
     __device__ __forceinline__ REAL beyond(int l, int, REAL c, const numbers &) const
     {
         return outside(c, KIND::A_OF > 1 ? p.a_of(l)[face] : a, b[l]);
     }
-    /* Beyond another face of layer d of level l, which is advanced. */
+    /* The value beyond another face of layer d of level l, which is advanced. */
     template <int, enum strip_row>
     __device__ __forceinline__ REAL closed(int other_face, int l, int, int, REAL c) const
     {
@@ -91,18 +91,19 @@ struct strip_of_classes : strip_place<N, REAL, KIND> {
     using of::U, of::V, of::view, of::p, of::face, of::u_read, of::v_first, of::v_last, of::last;
     static_assert(T < 4, "classes of T + 1 rows in a word");
 
-    /* Of each layer, the newest row the lowest byte; of the lanes before and after this one; and of
-     * the next two rows. */
+    /* A word per layer has the classes of the last rows, the newest one in its lowest byte; the
+     * lanes before and after this one have theirs; and the next two rows are requested. */
     uint32_t classes[T], before[T - 1], after[T - 1], next[2][T];
     uint32_t mask;        /* of a class; the other bit is its flag */
     bool alike;           /* steps have the same coefficients */
     const uint8_t *bytes; /* as `first` of a strip */
     int64_t bytes_inwards, bytes_pitch_v;
-    const REAL *table[T];
-    int n, axis_g, face_closures; /* places in a table */
+    class_pairs<REAL> pairs[T]; /* of the step from each level */
+    int n, nclosures;
 
     struct numbers { /* of one class */
-        REAL g[AXIS_COUNT], sigma, q, a, b;
+        REAL g[AXIS_COUNT], a, b;
+        typename class_pairs<REAL>::cell cell;
     };
 
     __device__ __forceinline__ int class_in(uint32_t word, int byte) const
@@ -125,15 +126,14 @@ struct strip_of_classes : strip_place<N, REAL, KIND> {
         mask = (uint32_t)m.mask;
         alike = true;
         n = m.n;
-        axis_g = m.same_axes ? 0 : n * n;
-        face_closures = 4 * m.nclosures;
+        nclosures = m.nclosures;
 #pragma unroll
         for (int l = 0; l < T; l++) {
-            table[l] = p.table[l];
+            pairs[l] = pairs_of(p.table[l], n, m.same_axes);
             classes[l] = 0;
             next[0][l] = byte_at(l, v);
             next[1][l] = byte_at(l, v + 1);
-            alike = alike && table[l] == table[0];
+            alike = alike && pairs[l].table == pairs[0].table;
         }
         return m.patch[face] == nullptr &&
                (!near_u || (m.patch[2 * U] == nullptr && m.patch[2 * U + 1] == nullptr));
@@ -171,26 +171,21 @@ struct strip_of_classes : strip_place<N, REAL, KIND> {
         const int own = class_in(classes[0], 0);
 #pragma unroll
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            one.g[axis] = g(0, axis, own, own);
+            one.g[axis] = pairs[0].g(axis, own, own);
         }
-        one.sigma = table[0][2 * own];
-        one.q = table[0][2 * own + 1];
+        one.cell = pairs[0].of(own);
         const REAL *const ab = closure_at(0, face, own);
         one.a = ab[0];
         one.b = ab[1];
     }
 
-    __device__ __forceinline__ REAL g(int l, int axis, int own, int other) const
-    {
-        return table[l][2 * n + axis * axis_g + own * n + other];
-    }
-    /* {a, b}, of a face that does not radiate */
+    /* {a, b} of a face that does not radiate. */
     __device__ __forceinline__ const REAL *closure_at(int l, int f, int closure) const
     {
-        return table[l] + 2 * n + 3 * n * n + f * face_closures + 4 * closure;
+        return pairs[l].table + medium_closure_at(n, nclosures, f, closure);
     }
 
-    /* Beyond face f of AXIS, of the cell in layer d and row v. */
+    /* The value beyond face f of AXIS, of the cell in layer d and row v. */
     template <int AXIS, enum strip_row ROW>
     __device__ __forceinline__ REAL outside_of(int f, int l, int d, int v, int own, REAL c) const
     {
@@ -218,12 +213,12 @@ struct strip_of_classes : strip_place<N, REAL, KIND> {
         return outside_of<AXIS, ROW>(other_face, l, d, v, class_in(classes[d], l + 1), c);
     }
 
-    /* Between the cells at the face and beyond it, of level l at hand. */
+    /* The conductance between the cell at the face and the value beyond it, of level l at hand. */
     template <enum strip_row ROW>
     __device__ __forceinline__ REAL g_of_face(int l, const numbers &one) const
     {
         const int own = class_in(classes[0], l);
-        return ROW == ROW_OF_ONE ? one.g[N] : g(l, N, own, own);
+        return ROW == ROW_OF_ONE ? one.g[N] : pairs[l].g(N, own, own);
     }
 
     template <enum strip_row ROW>
@@ -234,7 +229,7 @@ struct strip_of_classes : strip_place<N, REAL, KIND> {
         if (ROW == ROW_OF_ONE) {
             const REAL to[FACE_COUNT] = {one.g[0], one.g[0], one.g[1],
                                          one.g[1], one.g[2], one.g[2]};
-            return medium_cell(base, c, values, to, one.sigma, one.q);
+            return medium_cell(base, c, values, to, one.cell.sigma, one.cell.q);
         }
         const int own = class_in(classes[d], l + 1);
         const int outer = class_in(classes[d > 0 ? d - 1 : 0], l + 1);
@@ -249,9 +244,10 @@ struct strip_of_classes : strip_place<N, REAL, KIND> {
         REAL to[FACE_COUNT];
 #pragma unroll
         for (int f = 0; f < FACE_COUNT; f++) {
-            to[f] = g(l, f / 2, own, other[f]);
+            to[f] = pairs[l].g(f / 2, own, other[f]);
         }
-        return medium_cell(base, c, values, to, table[l][2 * own], table[l][2 * own + 1]);
+        const typename class_pairs<REAL>::cell cell = pairs[l].of(own);
+        return medium_cell(base, c, values, to, cell.sigma, cell.q);
     }
 };
 

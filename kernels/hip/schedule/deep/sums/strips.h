@@ -27,12 +27,12 @@ static __device__ __forceinline__ bool is_on(const grid_view<REAL> &view, const 
 
 /* A strip of a face of axis N: what a lane has of it. */
 template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct face_strip {
-    static constexpr int U = N == AXIS_X ? AXIS_Y : AXIS_X, V = N == AXIS_Z ? AXIS_Y : AXIS_Z;
+    typedef strip_of_kind<N, REAL, T, KIND> of_kind;
+    typedef typename of_kind::numbers numbers;
     typedef REAL levels[T][T]; /* level l, layer d from the face inwards */
+    static constexpr int U = of_kind::U, V = of_kind::V;
 
-    typedef typename strip_of_kind<N, REAL, T, KIND>::numbers numbers;
-
-    strip_of_kind<N, REAL, T, KIND> of;
+    of_kind of;
     MEMORY &memory;
     int v_begin, v_end;
     const REAL *first = nullptr; /* of this lane, in row 0 */
@@ -173,15 +173,11 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         of.read(v);
         if constexpr (!PLAIN) {
             advance_row<ROW_OF_ANY>(v, value, here, below);
-            return;
-        }
-        if constexpr (PLAIN && !KIND::IS_EVERYWHERE) {
-            if (arch_all(of.have_one_class())) {
-                advance_row<ROW_OF_ONE>(v, value, here, below);
-                return;
-            }
-        }
-        if constexpr (PLAIN) {
+        } else if constexpr (KIND::IS_EVERYWHERE) {
+            advance_row<ROW_PLAIN>(v, value, here, below);
+        } else if (arch_all(of.have_one_class())) {
+            advance_row<ROW_OF_ONE>(v, value, here, below);
+        } else {
             advance_row<ROW_PLAIN>(v, value, here, below);
         }
     }
