@@ -120,6 +120,7 @@ struct face_diagnostics {
 struct face_reading {
     struct face_closures closures;
     struct exact_sum layer[FACE_COUNT]; /* of a uniform medium, as below */
+    struct exact_sum rise[FACE_COUNT];  /* the same: by the sources on the face */
     struct field_sums sums;
     bool of_surfaces; /* set before faces_begin: the sums of surfaces, too */
 };
