@@ -364,9 +364,11 @@ static enum status stage_overlapped(struct level *level, const struct pass *pass
 
 bool pass_may_summarise(const struct level *level, enum kind kind, int nsteps)
 {
-    return !level->overlap && !level->sleep.is_on && level->classes->surfaces.d_exchange == NULL &&
-           pass_share(nsteps, level->fused, level->whole) == nsteps && kind == KIND_UNIFORM &&
-           nsteps > 1;
+    const struct surfaces *surfaces = &level->classes->surfaces;
+    return !level->overlap && !level->sleep.is_on && surfaces->d_exchange == NULL &&
+           surfaces->active.begin == NULL &&
+           pass_share(nsteps, level->fused, level->whole) == nsteps &&
+           kind == (nsteps > 1 ? KIND_UNIFORM : KIND_CLASSES);
 }
 
 static enum status stage_plain(struct level *level, const struct pass *pass,

@@ -125,12 +125,8 @@ static __device__ __forceinline__ void add_merged(struct hip_scratch *scratch, c
     }
 }
 
-/* Merge the threads' findings: by shuffles, then in shared memory, since atomics at one address
- * come one after another: one set per wave took longer than reading the field. All threads call;
- * waves: shared memory, one of each wave. */
-template <int WAVES>
-static __device__ __forceinline__ void merge(struct hip_scratch *scratch, const findings &f,
-                                             merged *waves)
+/* What a wave has found, in its first lane. */
+static __device__ __forceinline__ merged merge_wave(const findings &f)
 {
     merged mine = {key_of(f.min), key_of(f.max), f.first_bad, 0, {}, {}};
     for (int lanes = ARCH_WAVE / 2; lanes > 0; lanes /= 2) {
@@ -144,17 +140,35 @@ static __device__ __forceinline__ void merge(struct hip_scratch *scratch, const 
     mine.bad_cells = arch_wave_sum((long long)f.bad_cells);
     wave_sums(f.tally(), mine.digit);
     wave_sums(f.heat, mine.heat);
+    return mine;
+}
+
+/* By one thread: add what the waves of a block have found. */
+static __device__ __forceinline__ void add_waves(struct hip_scratch *scratch, const merged *waves,
+                                                 int count)
+{
+    merged mine = waves[0];
+    for (int wave = 1; wave < count; wave++) {
+        mine.add(waves[wave]);
+    }
+    add_merged(scratch, mine);
+}
+
+/* Merge the threads' findings: by shuffles, then in shared memory, since atomics at one address
+ * come one after another: one set per wave took longer than reading the field. All threads call;
+ * waves: shared memory, one of each wave. */
+template <int WAVES>
+static __device__ __forceinline__ void merge(struct hip_scratch *scratch, const findings &f,
+                                             merged *waves)
+{
+    const merged mine = merge_wave(f);
     if (arch_is_first_lane()) {
         waves[threadIdx.x / ARCH_WAVE] = mine;
     }
     __syncthreads();
-    if (threadIdx.x != 0) {
-        return;
+    if (threadIdx.x == 0) {
+        add_waves(scratch, waves, WAVES);
     }
-    for (int wave = 1; wave < WAVES; wave++) {
-        mine.add(waves[wave]);
-    }
-    add_merged(scratch, mine);
 }
 
 static __device__ void reset(struct hip_scratch *scratch)

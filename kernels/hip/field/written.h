@@ -1,4 +1,5 @@
-/* The summary of the cells that a thread of a step kernel writes. */
+/* The summary of the cells that a thread of a step kernel writes: in fewer instructions than
+ * `findings`, for fewer fields: all cells below WRITTEN_LIMIT, at most WRITTEN_MOST of a thread. */
 #pragma once
 
 #include "kernels/hip/device/arch.h"
@@ -7,23 +8,18 @@
 
 #include "kernels/hip/field/summary.h"
 
-/* In fewer instructions than `findings`, for fewer fields: all cells below WRITTEN_LIMIT, at most
- * WRITTEN_MOST of a thread. The sum is split at 2^-12 and 2^-46 K, by two sums that round each cell
- * to these units, exact since they stay in their binade: at most 2^18 terms of 2^18 and of 2^-13.
- * The rest is rounded to 2^-80 K cell by cell, as everywhere. */
 constexpr double WRITTEN_LIMIT = 0x1p18; /* K */
 constexpr double WRITTEN_MOST = 0x1p18;
 
-template <typename REAL> struct written_cells {
-    REAL min = (REAL)HUGE_VAL, max = (REAL)-HUGE_VAL;
+/* Split at 2^-12 and 2^-46 K, by two sums that round each term to these units, exact since they
+ * stay in their binade: at most 2^18 terms of 2^18 and of 2^-13. The rest is rounded to 2^-80 K
+ * term by term, as everywhere. */
+struct written_sum {
     double high = 0x1.8p40, low = 0x1.8p6;
     long long rest = 0;
 
-    __device__ __forceinline__ void see(bool on, REAL cell)
+    __device__ __forceinline__ void add(double x)
     {
-        const double x = (double)(on ? cell : (REAL)0);
-        min = on && cell < min ? cell : min;
-        max = on && cell > max ? cell : max;
         const double s0 = high + x;
         const double r0 = x - (s0 - high);
         const double s1 = low + r0;
@@ -33,18 +29,53 @@ template <typename REAL> struct written_cells {
         rest += __double_as_longlong(r1 + 0x1.8p-28) - __double_as_longlong(0x1.8p-28);
     }
 
+    __device__ struct tally tally() const
+    {
+        struct tally sum = {rest, 0, 0};
+        sum.add(high - 0x1.8p40);
+        sum.add(low - 0x1.8p6);
+        return sum;
+    }
+};
+
+template <typename REAL> struct written_cells {
+    REAL min = (REAL)HUGE_VAL, max = (REAL)-HUGE_VAL;
+    written_sum sum;
+
+    __device__ __forceinline__ void see(bool on, REAL cell)
+    {
+        min = on && cell < min ? cell : min;
+        max = on && cell > max ? cell : max;
+        sum.add((double)(on ? cell : (REAL)0));
+    }
+
     /* Of cells that are not all as above: one invalid cell, without its place. */
     __device__ findings found() const
     {
-        struct tally sum = {rest, 0, 0};
-        const double high_part = high - 0x1.8p40;
-        sum.add(high_part);
-        sum.add(low - 0x1.8p6);
-        const bool all = (double)min > -WRITTEN_LIMIT && (double)max < WRITTEN_LIMIT &&
-                         high_part == high_part; /* no NaN */
-        return {(double)min, (double)max,       {sum.part[0], sum.part[1], sum.part[2]},
-                0,           all ? 0ULL : 1ULL, ~0ULL,
+        const struct tally all = sum.tally();
+        const bool valid = (double)min > -WRITTEN_LIMIT && (double)max < WRITTEN_LIMIT &&
+                           sum.high == sum.high; /* no NaN */
+        return {(double)min, (double)max,         {all.part[0], all.part[1], all.part[2]},
+                0,           valid ? 0ULL : 1ULL, ~0ULL,
                 {}};
+    }
+};
+
+/* The same with the heat, of weights from 0 to 1. */
+template <typename REAL> struct weighted_cells {
+    written_cells<REAL> cells;
+    written_sum heat;
+
+    __device__ __forceinline__ void see(bool on, REAL cell, double weight)
+    {
+        cells.see(on, cell);
+        heat.add(on ? (double)cell * weight : 0);
+    }
+    __device__ findings found() const
+    {
+        findings all = cells.found();
+        all.heat = heat.tally();
+        return all;
     }
 };
 

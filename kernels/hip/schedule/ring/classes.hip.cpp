@@ -114,12 +114,41 @@ static const known_columns &recall_columns(const ring_call &call, const work &w,
     return place;
 }
 
+/* The summary of a launch. */
+struct summary_call {
+    struct hip_result *result;
+    const double *weight; /* of each class */
+    int nclasses;
+};
+
 /* TABLE: the coefficients are in shared memory. */
 template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
     typedef typename S::REAL REAL;
     classes<REAL, 1> kind;
     int table_length;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
+    summary_call summary;      /* with S::SUMMARY */
+    static constexpr bool ENDS = S::SUMMARY;
+
+    /* Behind the ring and the table, the weights, then what the waves have found. */
+    static __host__ __device__ constexpr int weights_at(int table)
+    {
+        return (table * (int)sizeof(REAL) + 7) / 8 * 8;
+    }
+    static __host__ __device__ constexpr int bytes_behind(int table)
+    {
+        return S::SUMMARY ? weights_at(table) + (UINT8_MAX + 1) * (int)sizeof(double) +
+                                S::WORKERS / ARCH_WAVE * (int)sizeof(merged)
+                          : table * (int)sizeof(REAL);
+    }
+    __device__ __forceinline__ double *weights_in(char *shared, const work &w) const
+    {
+        return reinterpret_cast<double *>(shared + w.ring_bytes + weights_at(table_length));
+    }
+    __device__ __forceinline__ merged *waves_in(char *shared, const work &w) const
+    {
+        return reinterpret_cast<merged *>(weights_in(shared, w) + UINT8_MAX + 1);
+    }
 
     /* With cut columns, for cells that do not change, blocks are at different planes: there is no
      * common pace. */
@@ -139,6 +168,18 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
     __device__ __forceinline__ void prepare(char *shared, const work &w) const
     {
         prepare_classes<S>(shared, w, kind.of.table, table_length);
+        for (int c = (int)threadIdx.x; S::SUMMARY && c < summary.nclasses; c += (int)blockDim.x) {
+            weights_in(shared, w)[c] = summary.weight[c];
+        }
+    }
+    __device__ __forceinline__ void leave(struct hip_scratch *scratch, char *shared,
+                                          const work &w) const
+    {
+        add_waves(scratch, waves_in(shared, w), w.waves);
+    }
+    __device__ __forceinline__ void end(struct hip_scratch *scratch) const
+    {
+        publish_summary(scratch, summary.result);
     }
 
     __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *shared,
@@ -148,6 +189,10 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
         const REAL *table = TABLE ? reinterpret_cast<const REAL *>(shared + w.ring_bytes) : m.table;
         const int class_offset =
             class_at<S>(w, (int)threadIdx.x % S::WIDE * S::N, (int)threadIdx.x / S::WIDE * S::ROWS);
+        seen_cells<S> seen = {};
+        if constexpr (S::SUMMARY) {
+            seen.weights = weights_in(shared, w);
+        }
         for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
             const column c = column_of<S>(w, item);
             const place<S> p = place_of<S>(view, kind.closed, w, c);
@@ -159,8 +204,15 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
                                        p,
                                        class_offset,
                                        bytes_in_box<S>(p),
-                                       sums},
+                                       sums,
+                                       &seen},
                      ring, p, c);
+        }
+        if constexpr (S::SUMMARY) {
+            const merged mine = merge_wave(seen.found.found());
+            if (arch_is_first_lane()) {
+                waves_in(shared, w)[threadIdx.x / ARCH_WAVE] = mine;
+            }
         }
     }
 
@@ -171,28 +223,51 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
     }
 };
 
+template <typename K>
+static hipError_t launch_classes(const ring_call &call, const classes<typename K::REAL, 1> &kind,
+                                 int length)
+{
+    const struct step_args *args = call.step->args;
+    const face_sums sums = face_sums_of(args->levels, call.step->d_scratch);
+    const struct device_medium *medium = &args->levels->medium;
+    return launch(call,
+                  K{{},
+                    kind,
+                    length,
+                    {sums.sum[FACE_Z_MIN], sums.sum[FACE_Z_MAX]},
+                    {call.step->result, medium->d_weight, medium->nclasses}},
+                  K::bytes_behind(length));
+}
+
+/* Whether a summary of this launch is exact: no thread writes more cells than WRITTEN_MOST, with a
+ * factor 4 for blocks that are not alike, on at least 32 multiprocessors. */
+template <typename S> static bool is_exact(const struct hip_step *step)
+{
+    return (double)box_cells(step->boxes) * 4 < 32.0 * S::WORKERS * WRITTEN_MOST;
+}
+
 template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(const ring_call &call)
 {
     /* in float32 two blocks: with a tile twice as wide the waves that close faces are too slow */
     constexpr int TILES = (int)(sizeof(double) / sizeof(REAL));
     typedef shape<REAL, WIDE, 128, 16, 4, BLOCKS * TILES, 2, true> S;
-    const classes<REAL, 1> kind = classes_of<REAL, 1>(call.step->args->levels);
-    const int length = medium_numbers(&call.step->args->levels->medium);
-    const int bytes = length * (int)sizeof(REAL);
-    const face_sums sums = face_sums_of(call.step->args->levels, call.step->d_scratch);
-    struct exact_sum *const low = sums.sum[FACE_Z_MIN], *const high = sums.sum[FACE_Z_MAX];
     struct hip_step *step = call.step;
-    const bool bits = step->args->d_bits != nullptr;
+    const classes<REAL, 1> kind = classes_of<REAL, 1>(step->args->levels);
+    const struct device_medium *medium = &step->args->levels->medium;
+    const int length = medium_numbers(medium);
     if (step->args->levels->corrects) {
-        return launch(call, ring_of_classes<with_base<S>, true>{{}, kind, length, {low, high}},
-                      bytes);
+        return launch_classes<ring_of_classes<with_base<S>, true>>(call, kind, length);
     }
     if (length > MOST_NUMBERS) {
-        return launch(call, ring_of_classes<S, false>{{}, kind, 0, {low, high}}, 0);
+        return launch_classes<ring_of_classes<S, false>>(call, kind, 0);
     }
-    return bits ? launch(call, ring_of_classes<with_bits<S>, true>{{}, kind, length, {low, high}},
-                         bytes)
-                : launch(call, ring_of_classes<S, true>{{}, kind, length, {low, high}}, bytes);
+    if (step->args->d_bits != nullptr) {
+        return launch_classes<ring_of_classes<with_bits<S>, true>>(call, kind, length);
+    }
+    step->summarised = step->result != nullptr && !medium->has_ambients && is_exact<S>(step);
+    return step->summarised
+               ? launch_classes<ring_of_classes<with_summary<S>, true>>(call, kind, length)
+               : launch_classes<ring_of_classes<S, true>>(call, kind, length);
 }
 
 #endif

@@ -6,6 +6,7 @@
  * different lanes then cost only bank conflicts. */
 #pragma once
 
+#include "kernels/hip/field/written.h"
 #include "kernels/hip/schedule/ring/classes_closers.h"
 
 #if ARCH_HAS_TILE_COPY
@@ -75,6 +76,33 @@ template <typename S> struct region {
     typename S::REAL g[AXIS_COUNT], sigma, q;
 };
 
+/* The summary of what a thread writes. weights: in shared memory, of each class. */
+template <typename S, bool ON = S::SUMMARY> struct seen_cells {
+    const double *weights;
+    weighted_cells<typename S::REAL> found;
+
+    __device__ __forceinline__ void see(const place<S> &p, const words_of<S> &words, int mask,
+                                        const cells_of<S> &out)
+    {
+#pragma unroll
+        for (int row = 0; row < S::ROWS; row++) {
+#pragma unroll
+            for (int i = 0; i < S::N; i++) {
+                const double weight = weights[class_in(words.row[row], i) & mask];
+                const bool mine = p.whole || (row < p.rows && i >= p.begin && i < p.end);
+                found.see(mine, out.row[row].v[i], weight);
+            }
+        }
+    }
+};
+
+template <typename S> struct seen_cells<S, false> {
+    __device__ __forceinline__ void see(const place<S> &, const words_of<S> &, int,
+                                        const cells_of<S> &)
+    {
+    }
+};
+
 /* See march. */
 template <typename S> struct classes_worker : beside_closers {
     typedef typename S::REAL REAL;
@@ -88,6 +116,7 @@ template <typename S> struct classes_worker : beside_closers {
     int class_offset;              /* of the first cell in the classes of a stage, in bytes */
     uint32_t in_box;               /* bytes of the cells in the box */
     struct exact_sum *const *sums; /* of the faces of z; NULL: none */
+    seen_cells<S> *seen;           /* may be NULL without S::SUMMARY */
     words_of<S> words = {};        /* of the plane at hand */
     words_of<S> below = {};        /* of the plane below, unless KEEPS */
     cells_of<S> gz = {};           /* with KEEPS: to the plane below, unless was_inside */
@@ -168,6 +197,7 @@ template <typename S> struct classes_worker : beside_closers {
             }
             advance_between(now, classes_in(now), of, words_above, z, out);
         }
+        seen->see(p, words, m.mask, out);
         words = words_above;
     }
 

@@ -209,11 +209,12 @@ template <typename S> struct compare_classes : ring_kind<S> {
             const column c = column_of<S>(w, item);
             const place<S> p = place_of<S>(view, closed, w, c);
             const bool sides = closed_sides<S>(view, closed, w, c) != 0;
-            march_both<S>(view, closed,
-                          worker{{{sides}, m, of, w, p, offset, bytes_in_box<S>(p), nullptr},
-                                 step[0].of,
-                                 of_b},
-                          ring, w, p, c, found);
+            march_both<S>(
+                view, closed,
+                worker{{{sides}, m, of, w, p, offset, bytes_in_box<S>(p), nullptr, nullptr},
+                       step[0].of,
+                       of_b},
+                ring, w, p, c, found);
         }
         found.raise(keys);
     }

@@ -17,6 +17,7 @@
  *   K::advance(view, shared, ring, w)  the waves that compute: all columns of the block
  *   K::close(view, sums, ring, w, wave)   the S::CLOSERS waves that close faces ahead of them
  *   K::term                       see sums.h
+ *   K::leave(scratch, shared, w)  with S::SUMMARY: a thread of each block, after its waves
  *   K::ENDS, K::end(scratch)      whether a thread of the last block has more to do; what */
 #pragma once
 
@@ -100,6 +101,12 @@ static __global__ __launch_bounds__(K::S::THREADS, K::S::BLOCKS) void step_ring(
             if constexpr (S::SUMS && S::CLOSERS == 0) {
                 sum_all<S>(view, kind, sums, ring, w);
             }
+        }
+    }
+    if constexpr (S::SUMMARY) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            kind.leave(sums.scratch, shared, w);
         }
     }
     if (K::ENDS || sums.sums || w.groups > 0) {

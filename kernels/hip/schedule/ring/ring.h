@@ -37,6 +37,7 @@ struct shape {
     static constexpr int PAD = 32 / (int)sizeof(REAL);
     static constexpr int PITCH = SUB_X + 2 * PAD;
     static constexpr bool BITS = false;
+    static constexpr bool SUMMARY = false; /* of what is written; see written.h */
     static constexpr int ARRAYS = 0;
     static constexpr int FIELDS = 1;        /* 2: those of another field follow the cells */
     static constexpr bool CORRECTS = false; /* new values begin with those at view.out */
@@ -47,6 +48,10 @@ struct shape {
         return SUB_X + (array == AXIS_X ? PAD : 0);
     }
     static constexpr int SHARED_BYTES = (BLOCKS == 1 ? 225 : 111) * 1024; /* of 228 KiB */
+};
+
+template <typename S> struct with_summary : S {
+    static constexpr bool SUMMARY = true;
 };
 
 template <typename S> struct with_base : S {
