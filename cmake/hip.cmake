@@ -79,7 +79,8 @@ function(isotherm_add_hip library)
   target_compile_definitions(${library} PRIVATE ISOTHERM_WITH_HIP)
   target_link_libraries(${library} PRIVATE isotherm_hip_kernels)
   set_property(SOURCE ${folder}/host/backend_hip.c PROPERTY
-    COMPILE_OPTIONS -DISOTHERM_HIP_FOR_TESTS=$<STREQUAL:${ISOTHERM_HIP},host>)
+    COMPILE_OPTIONS -DISOTHERM_HIP_FOR_TESTS=$<STREQUAL:${ISOTHERM_HIP},host>
+      -DISOTHERM_HIP_COPIES_TILES=$<OR:$<STREQUAL:${ISOTHERM_HIP},nvidia>,$<STREQUAL:${ISOTHERM_HIP_HOST_CHIP},sm_90>>)
   if(ISOTHERM_HIP STREQUAL "host")
     isotherm_hip_on_host(isotherm_hip_kernels)
     target_sources(isotherm_hip_kernels PRIVATE
@@ -94,13 +95,13 @@ function(isotherm_add_hip library)
       INCLUDE_DIRECTORIES "${folder}/nvidia;${CUDAToolkit_INCLUDE_DIRS}")
     target_link_libraries(${library} PRIVATE CUDA::cudart_static)
     if(ISOTHERM_UNTIMED) # only what check_sm90.py reads is optimised
-      list(FILTER kernels EXCLUDE REGEX "deep/(staged|classes)/|ring/(high_order|faces)")
+      list(FILTER kernels EXCLUDE REGEX "deep/(staged|classes|faces)/|ring/(high_order|faces)")
       set_property(SOURCE ${kernels} APPEND PROPERTY COMPILE_OPTIONS -Ofc=max)
     endif()
     # waves that hand registers to others need code for exactly this chip
     if("90" IN_LIST CMAKE_CUDA_ARCHITECTURES)
-      set_source_files_properties(${folder}/schedule/ring/high_order.hip.cpp PROPERTIES
-        COMPILE_OPTIONS "--generate-code=arch=compute_90a,code=sm_90a")
+      set_source_files_properties(${folder}/schedule/ring/high_order.hip.cpp
+        ${folder}/schedule/deep/faces/steps_2.hip.cpp PROPERTIES COMPILE_OPTIONS "--generate-code=arch=compute_90a,code=sm_90a")
     endif()
   else()
     set_source_files_properties(${sources} PROPERTIES

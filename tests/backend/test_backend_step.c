@@ -227,6 +227,7 @@ TEST(passes_of_small_shapes)
                 /* the reference takes several times as long */
                 if (n % 2 == 0) {
                     check(KIND_CLASSES, cells, closed, nsteps, seed);
+                    check(KIND_FACES, cells, closed, nsteps, seed);
                 }
             }
         }
@@ -267,6 +268,7 @@ TEST(passes_of_fairly_large_shapes)
             if (!rig_leaves_out(s, (uint64_t)n + KIND_CLASSES)) {
                 const unsigned closed = n == 0 ? 63 : (unsigned)(37 * s + 11) % 64;
                 check(KIND_CLASSES, shapes[s], closed, 2 + n + (int)s % 2, 10 * s + (size_t)n);
+                check(KIND_FACES, shapes[s], closed, 2, 10 * s + (size_t)n);
             }
         }
     }

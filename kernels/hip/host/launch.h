@@ -130,7 +130,11 @@ hip_step_launcher hip_launch_step_high_order;
 
 /* Several steps in a pass of a uniform medium, or of classes: the memory of a block on gfx90a, and
  * what a pass on sm_90 has. */
-enum { HIP_STEPS_MOST = 4, HIP_STEPS_OF_CLASSES = 3 };
+enum {
+    HIP_STEPS_MOST = 4,
+    HIP_STEPS_OF_CLASSES = 3,
+    HIP_STEPS_OF_FACES = 2 /* with a copy engine; else 1 */
+};
 /* Of 2 or more steps: */
 hip_step_launcher hip_launch_steps_tile; /* any box */
 hip_step_launcher hip_launch_steps_rows; /* a uniform medium, where there is no engine for tiles */
@@ -146,6 +150,8 @@ hip_step_launcher hip_launch_steps_staged_pair_4;
 hip_step_launcher hip_launch_steps_classes_2;
 hip_step_launcher hip_launch_steps_classes_3;
 bool hip_steps_classes_takes(const struct step_args *args);
+/* Two steps with conductances per cell that hip_step_medium_takes. */
+hip_step_launcher hip_launch_steps_faces_2;
 /* Add the sums over closed faces before each step, for boxes whose kernels did not. */
 hip_step_launcher hip_launch_steps_sums;
 

@@ -75,7 +75,7 @@ template <typename REAL> struct kept_faces {
                                            REAL c, const REAL (&n)[FACE_COUNT], int i) const
     {
         const REAL right = i == vec16<REAL>::N - 1 ? now.x_max : now.x.v[(i + 1) % vec16<REAL>::N];
-        const REAL(&dt)[AXIS_COUNT] = kind.dt;
+        const REAL(&dt)[AXIS_COUNT] = kind.dt[0];
         const REAL g[FACE_COUNT] = {now.x.v[i] * dt[0],     right * dt[0],
                                     now.y_min.v[i] * dt[1], now.y_max.v[i] * dt[1],
                                     z_min.v[i] * dt[2],     now.z_max.v[i] * dt[2]};
@@ -102,8 +102,8 @@ static __device__ __forceinline__ REAL across(const REAL *const (&line)[AXIS_COU
     return line[a][cell[a]] * line[b][cell[b]];
 }
 
-template <typename REAL> struct faces : classes<REAL, 1> {
-    using typename classes<REAL, 1>::place;
+template <typename REAL, int T = 1> struct faces : classes<REAL, T> {
+    using typename classes<REAL, T>::place;
     /* a wait per array would cost more than the registers; planes of six arrays soon leave the
      * cache, so that blocks must not drift apart */
     static constexpr bool READS_AT_ONCE = true;
@@ -116,7 +116,7 @@ template <typename REAL> struct faces : classes<REAL, 1> {
     const REAL *sigma;
     const REAL *inverse[AXIS_COUNT]; /* the lines of cell 0; nullptr: none */
     int64_t right;                   /* the pitch in x */
-    REAL dt[AXIS_COUNT];
+    REAL dt[T][AXIS_COUNT];
 
     __device__ __forceinline__ int64_t element(const place &p) const
     {
@@ -131,7 +131,7 @@ template <typename REAL> struct faces : classes<REAL, 1> {
     {
         const int64_t pitch[AXIS_COUNT] = {right, this->of.pitch_y, this->of.pitch_z};
         const int64_t at = element(p) + (face % 2 == 0 ? 0 : pitch[face / 2]);
-        return g[face / 2][at] * dt[face / 2];
+        return g[face / 2][at] * dt[l][face / 2];
     }
     __device__ __forceinline__ REAL beyond(int l, const place &p, int face, REAL c) const
     {
@@ -161,7 +161,7 @@ template <typename REAL> struct faces : classes<REAL, 1> {
     }
     __device__ __forceinline__ REAL scaled(REAL g, int axis) const
     {
-        return g * dt[axis];
+        return g * dt[0][axis];
     }
     __device__ __forceinline__ REAL beside(int axis, int64_t at) const
     {
@@ -192,18 +192,21 @@ template <typename REAL> struct faces : classes<REAL, 1> {
     }
 };
 
-template <typename REAL> static faces<REAL> faces_of(const struct coefficients *args)
+template <typename REAL, int T = 1>
+static faces<REAL, T> faces_of(const struct coefficients *args)
 {
     const struct device_medium *m = &args->medium;
-    faces<REAL> kind = {};
-    static_cast<classes<REAL, 1> &>(kind) = classes_of<REAL, 1>(args);
+    faces<REAL, T> kind = {};
+    static_cast<classes<REAL, T> &>(kind) = classes_of<REAL, T>(args);
     kind.sigma = static_cast<const REAL *>(m->d_sigma) + m->layout.origin;
     kind.right = m->d_g[AXIS_X] != nullptr ? 1 : 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const bool used = m->d_g[axis] != nullptr;
         kind.g[axis] =
             used ? static_cast<const REAL *>(m->d_g[axis]) + m->layout.origin : kind.sigma;
-        kind.dt[axis] = used ? (REAL)m->dt : 0;
+        for (int l = 0; l < T; l++) {
+            kind.dt[l][axis] = used ? (REAL)args[l].medium.dt : 0;
+        }
         kind.inverse[axis] = line_of<REAL>(m, axis, GRADED_INVERSE);
     }
     return kind;

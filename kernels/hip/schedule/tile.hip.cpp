@@ -171,6 +171,11 @@ hipError_t hip_launch_steps_tile(struct hip_step *step)
                        ? launch<REAL, T>(step, uniform_of<REAL, T, 1>(args))
                        : launch<REAL, T>(step, uniform_of<REAL, T, T, a_of_steps<T>>(args));
         }
+        if constexpr (ARCH_HAS_TILE_COPY && T <= HIP_STEPS_OF_FACES) {
+            if (args->kind == KIND_FACES) {
+                return launch<REAL, T>(step, faces_of<REAL, T>(args));
+            }
+        }
         if constexpr (T <= HIP_STEPS_OF_CLASSES) {
             return launch<REAL, T>(step, classes_of<REAL, T>(args));
         }

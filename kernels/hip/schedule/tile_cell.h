@@ -1,7 +1,7 @@
 /* tile.hip.cpp: the cells that a thread keeps, and how it advances them. */
 #pragma once
 
-#include "kernels/hip/kind/classes.h"
+#include "kernels/hip/kind/faces.h"
 #include "kernels/hip/schedule/tiling.h"
 
 enum { THREADS = 512, CELLS = 2, TILE_BITS = 10 };

@@ -107,7 +107,7 @@ template <typename LIST> static void list_strips(LIST &list, int steps)
         rows += (int64_t)divide_up(list.of[n].nu, strip_width(steps)) * list.of[n].nv;
     }
     rows = rows / STRIPS_WANTED + 1;
-    list.rows = (int)(rows < ROWS_LEAST ? ROWS_LEAST : rows > ROWS_MOST ? ROWS_MOST : rows);
+    list.rows = rows < ROWS_LEAST ? (int)ROWS_LEAST : rows > ROWS_MOST ? (int)ROWS_MOST : (int)rows;
     list.strips = 0;
     for (int n = 0; n < list.count; n++) {
         rectangle &r = list.of[n];
