@@ -24,7 +24,7 @@ struct engine {
     struct event *bulk_done;
     struct event *halo_done;
     struct event *line_done;               /* of what the diagnostics of a step read */
-    struct event *pass_done[PASSES_AHEAD]; /* of the last passes, cyclic */
+    struct event *pass_done[PASSES_AHEAD]; /* of every second pass, cyclic */
 };
 
 /* Collective. Choose the backend by run.backend and open the device of this rank. STATUS_INPUT

@@ -436,9 +436,11 @@ enum status pass_queue(struct level *level, const struct pass *pass)
                      &stage));
     note_ambients(level);
     field_swap(level->field);
-    if (level->sleep.is_on) { /* the next pass may be one that overlaps */
+    if (level->sleep.is_on) { /* the next pass may be one that overlaps, with a halo */
         level->sleep.tiles.all = false;
-        return join(engine, engine->bulk_queue, engine->bulk_done, engine->halo_queue);
+        return level->halo == NULL
+                   ? STATUS_OK
+                   : join(engine, engine->bulk_queue, engine->bulk_done, engine->halo_queue);
     }
     if (stage.nsteps == pass->nsteps) {
         return STATUS_OK;

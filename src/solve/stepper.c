@@ -328,17 +328,20 @@ static enum status set_step(struct stepper *stepper, struct stepper_pass *pass, 
     return STATUS_OK;
 }
 
-/* Record the end of this pass, and wait for that of the pass PASSES_AHEAD before. */
+/* Record the end of each second pass, since kernels after a mark begin late, and wait for the pass
+ * PASSES_AHEAD before or the next one. */
 static enum status limit_queue_depth(struct stepper *stepper)
 {
     struct engine *engine = stepper->level->engine;
-    struct event *done = engine->pass_done[stepper->passes_queued % PASSES_AHEAD];
+    const int64_t pass = stepper->passes_queued++;
+    const int64_t marked = pass - PASSES_AHEAD + pass % 2;
     phases_enter(stepper->level->phases, PHASE_INTERIOR);
-    if (stepper->passes_queued >= PASSES_AHEAD) {
-        TRY(engine->runtime->event_sync(done));
+    if (marked >= 0) {
+        TRY(engine->runtime->event_sync(engine->pass_done[marked % PASSES_AHEAD]));
     }
-    stepper->passes_queued++;
-    return engine->runtime->event_record(engine->bulk_queue, done);
+    return pass % 2 == 0 ? engine->runtime->event_record(engine->bulk_queue,
+                                                         engine->pass_done[pass % PASSES_AHEAD])
+                         : STATUS_OK;
 }
 
 enum status stepper_find_coefficients(struct stepper *stepper, struct stepper_pass *pass)

@@ -36,6 +36,19 @@ template <typename REAL> struct arch_region {
 #include "kernels/hip/device/arch_sm90.h"
 #endif
 
+#ifndef ARCH_LAUNCHES_EARLY /* see arch_sm90.h */
+static __device__ __forceinline__ void arch_begin_early(void)
+{
+}
+
+template <typename... P, typename... A>
+static void arch_launch_early(void (*kernel)(P...), unsigned blocks, unsigned threads,
+                              hipStream_t stream, const A &...given)
+{
+    kernel<<<blocks, threads, 0, stream>>>(given...);
+}
+#endif
+
 static __device__ __forceinline__ double arch_fma(double a, double b, double c)
 {
     return fma(a, b, c);

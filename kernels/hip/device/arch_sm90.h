@@ -16,6 +16,33 @@ static __device__ __forceinline__ void arch_prefetch(const void *address)
 {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
+
+/* A kernel of arch_launch_early: its blocks begin while that before it on the stream ends, and wait
+ * here for what it wrote. All threads call, before they read memory or write to it. */
+#define ARCH_LAUNCHES_EARLY 1
+static __device__ __forceinline__ void arch_begin_early(void)
+{
+    asm volatile("griddepcontrol.launch_dependents;\n"
+                 "griddepcontrol.wait;" ::
+                     : "memory");
+}
+
+template <typename... P, typename... A>
+static void arch_launch_early(void (*kernel)(P...), unsigned blocks, unsigned threads,
+                              hipStream_t stream, const A &...given)
+{
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = 1;
+    cudaLaunchKernelEx(&config, kernel, static_cast<P>(given)...);
+}
+
 constexpr bool ARCH_PACKS_BY_COPY = true;
 constexpr bool ARCH_READS_AT_ONCE = false;
 constexpr int ARCH_MARCH_KIB = 0;

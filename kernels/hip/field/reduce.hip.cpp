@@ -119,12 +119,29 @@ static __global__ __launch_bounds__(THREADS) void summarise_tiles(const sweep<RE
         const int wide = (int)tiles.size[AXIS_X];
         const int64_t i = box.lo[AXIS_X] + threadIdx.x % wide;
         findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
-        for (int64_t k = box.lo[AXIS_Z]; k < box.hi[AXIS_Z]; k++) {
-            for (int64_t j = box.lo[AXIS_Y] + threadIdx.x / wide;
-                 i < box.hi[AXIS_X] && j < box.hi[AXIS_Y]; j += THREADS / wide) {
-                f.see((double)s.in[i + j * s.pitch_y + k * s.pitch_z],
-                      ((s.offset[AXIS_Z] + k) * s.ny_global + s.offset[AXIS_Y] + j) * s.nx_global +
-                          s.offset[AXIS_X] + i);
+        for (int64_t j = box.lo[AXIS_Y] + threadIdx.x / wide;
+             i < box.hi[AXIS_X] && j < box.hi[AXIS_Y]; j += THREADS / wide) {
+            for (int64_t k = box.lo[AXIS_Z]; k < box.hi[AXIS_Z]; k += CHUNK) {
+                constexpr int N = vec16<REAL>::N;
+                vec16<REAL> cells[CHUNK / N];
+                const int64_t planes = min(box.hi[AXIS_Z] - k, (int64_t)CHUNK);
+#pragma unroll
+                for (int c = 0; c < CHUNK; c++) {
+                    const int64_t plane = k + (c < planes ? c : 0);
+                    cells[c / N].v[c % N] = s.in[i + j * s.pitch_y + plane * s.pitch_z];
+                }
+                if (planes == CHUNK && f.see_all(cells)) {
+                    continue;
+                }
+#pragma unroll
+                for (int c = 0; c < CHUNK; c++) {
+                    if (c < planes) {
+                        f.see((double)cells[c / N].v[c % N],
+                              ((s.offset[AXIS_Z] + k + c) * s.ny_global + s.offset[AXIS_Y] + j) *
+                                      s.nx_global +
+                                  s.offset[AXIS_X] + i);
+                    }
+                }
             }
         }
         merged mine = {key_of(f.min), key_of(f.max), f.first_bad, (long long)f.bad_cells, {}, {}};

@@ -103,8 +103,9 @@ enum status hip_add_source(struct queue *queue, const struct add_source_args *ar
     if (args->d_values == nullptr && source_axis(&args->shape) != AXIS_X) {
         const columns of = columns_of(args);
         return in_precision(args->layout.precision, [&](auto real) {
-            add_columns<decltype(real)><<<of.nblocks, VISIT_THREADS, 0, queue->stream>>>(
-                of, *args, medium, changed_of(args->tiles, &args->box), queue->d_scratch);
+            arch_launch_early(add_columns<decltype(real)>, of.nblocks, VISIT_THREADS, queue->stream,
+                              of, *args, medium, changed_of(args->tiles, &args->box),
+                              queue->d_scratch);
             return hip_check(hipGetLastError(), "add_columns");
         });
     }

@@ -130,7 +130,6 @@ static __global__ __launch_bounds__(VISIT_THREADS, 3) void add_columns(
     const double at_x = (double)(int)(args.offset[AXIS_X] + i),
                  at_y = (double)(int)(args.offset[AXIS_Y] + j),
                  at_z = (double)(int)(args.offset[AXIS_Z] + k);
-    changed.mark();
     for (int n = (int)threadIdx.x; n < COLUMN_DEPTH + 2 * AHEAD; n += VISIT_THREADS) {
         along[n] =
             source_along(&args.shape, 0, at_y + (of.along_z ? 0 : n), at_z + (of.along_z ? n : 0));
@@ -138,6 +137,8 @@ static __global__ __launch_bounds__(VISIT_THREADS, 3) void add_columns(
     }
     __syncthreads();
     const struct source_part across = source_across(&args.shape, at_x, at_y, at_z);
+    arch_begin_early();
+    changed.mark();
     REAL *cells = static_cast<REAL *>(args.d_field) + element_at(args.layout, i, j, k);
     const int64_t at = element_at(medium.layout, i, j, k);
     const auto request = [&](column_part<REAL> &part, int plane) {
