@@ -150,8 +150,9 @@ hip_step_launcher hip_launch_steps_staged_pair_4;
 hip_step_launcher hip_launch_steps_classes_2;
 hip_step_launcher hip_launch_steps_classes_3;
 bool hip_steps_classes_takes(const struct step_args *args);
-/* Two steps with conductances per cell that hip_step_medium_takes. */
+/* Two steps with conductances per cell, where no face radiates. */
 hip_step_launcher hip_launch_steps_faces_2;
+bool hip_steps_faces_takes(const struct step_args *args);
 /* Add the sums over closed faces before each step, for boxes whose kernels did not. */
 hip_step_launcher hip_launch_steps_sums;
 

@@ -93,8 +93,7 @@ static hip_step_launcher *choose_launch(const struct step_args *args, const stru
     if (rows_takes(args, box)) {
         return hip_launch_steps_rows;
     }
-    if (staged_takes(args, box) && args->levels->kind == KIND_FACES && args->nsteps == 2 &&
-        !corrects && args->nwithout == 0 && hip_step_medium_takes(&args->levels->medium)) {
+    if (staged_takes(args, box) && hip_steps_faces_takes(args)) {
         return hip_launch_steps_faces_2;
     }
     if (staged_takes(args, box) && args->levels->kind == KIND_UNIFORM) {

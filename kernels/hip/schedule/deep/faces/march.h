@@ -1,55 +1,9 @@
-/* Part of faces/steps_2.hip.cpp: what a block has in shared memory, and what a wave does. */
+/* Part of faces/steps_2.hip.cpp: what a wave does. */
 #pragma once
 
-#include "kernels/hip/kind/faces.h"
-#include "kernels/hip/schedule/ring/ring.h"
-#include "kernels/hip/schedule/tile_sums.h"
-#include "kernels/hip/schedule/tiling.h"
+#include "kernels/hip/schedule/deep/faces/shape.h"
 
 #if ARCH_HAS_TILE_COPY
-
-enum { T = 2 };
-
-/* Tiles of a vector per lane and ROWS rows per wave. The last four waves fetch, and give most of
- * their registers to the others. */
-template <typename REAL_> struct faces_shape {
-    typedef REAL_ REAL;
-    static constexpr int V = vec16<REAL>::N, TX = ARCH_WAVE * V;
-    static constexpr int ROWS = 3, WAVES = 8, TY = ROWS * WAVES, STAGES = 2;
-    static constexpr int THREADS = (WAVES + 4) * ARCH_WAVE;
-    static constexpr int RAISED = 240, LOWERED = 24; /* 8 * 240 + 4 * 24 = 12 * 168 */
-    /* A stage, in cells: the field with a row on either side, conductances in z and in x, sigma,
-     * conductances in y with a row behind, classes from a multiple of 16 cells on. */
-    static constexpr int PLANE = TY * TX, CLASS_PITCH = TX + 16;
-    static constexpr int AT_Z = PLANE + 2 * TX, AT_X = AT_Z + PLANE, AT_SIGMA = AT_X + PLANE,
-                         AT_Y = AT_SIGMA + PLANE, AT_CLASSES = AT_Y + PLANE + TX;
-    static constexpr int STAGE = AT_CLASSES + TY * CLASS_PITCH / (int)sizeof(REAL);
-    static constexpr uint32_t ARRIVING = STAGE * (int)sizeof(REAL);
-    /* Behind the stages: the first and last rows of waves, of level 1, of two parities; the heat of
-     * each class in each step; sums of lanes over faces of x, and of y before each step. */
-    static constexpr int EDGES = 2 * WAVES * TX, AT_EDGES = STAGES * STAGE;
-    static constexpr int AT_HEAT = AT_EDGES + 2 * EDGES, HEAT = UINT8_MAX + 1;
-    static constexpr int AT_SUMS = AT_HEAT + T * 2 * HEAT;
-    static constexpr int BYTES =
-        AT_SUMS * (int)sizeof(REAL) + (1 + T) * WAVES * ARCH_WAVE * (int)sizeof(struct tally);
-    static_assert(STAGE * sizeof(REAL) % 128 == 0 && BYTES < 226 * 1024, "of a block");
-};
-
-/* What a block writes, and where its tile begins. */
-struct faces_column {
-    int x, y;           /* the tile's first cell */
-    int class_shift;    /* cells of its classes before it */
-    int k_begin, k_end; /* planes */
-    int x_begin, x_end; /* cells */
-    int y_begin, y_end; /* rows */
-    unsigned sides;     /* bit f: cells at the closed face f of x or y */
-
-    /* The planes that arrive, from T before the first one on; even, as levels take turns. */
-    __device__ __forceinline__ int rounds() const
-    {
-        return (k_end - k_begin + 2 * T + 1) & ~1;
-    }
-};
 
 /* In a round arrive plane k of the field and of conductances in z, and plane k - 1 of the others;
  * level 1 of plane k - 1 and level 2 of plane k - 2 are computed. At closed faces the values beyond
@@ -140,27 +94,66 @@ template <typename REAL> struct faces_march {
         return found;
     }
 
+    static __device__ __forceinline__ bool is_written(const faces_column &c, int k)
+    {
+        return k >= c.k_begin && k < c.k_end;
+    }
     /* A cell whose value after a step is needed, as its neighbours may be read. */
     __device__ __forceinline__ bool is_next(int axis, int at) const
     {
         return at >= (int)t.next_lo[axis] && at < (int)t.next_hi[axis];
     }
 
-    /* Beyond a closed face of a cell, before step l. g: its conductance, 1/s. sum: where the cell
-     * counts, else NULL. */
-    __device__ __forceinline__ REAL beyond(int l, int face, const int64_t (&cell)[AXIS_COUNT],
-                                           uint32_t own, REAL g, REAL inside, tally *sum) const
+    /* Beyond closed faces of N cells, each before its step; g: conductances of the faces times the
+     * length of the step. As faces_outside, but without a branch per cell, so that the divisions of
+     * all go on at the same time, and without them where no lane needs one. All lanes call. */
+    template <int N>
+    __device__ __forceinline__ void find_beyond(int face, edge_cells<REAL, N> &e) const
     {
-        REAL dt = kind.dt[0][0];
+        const medium<REAL> &m = kind.of;
+        REAL given[N], slope[N], half[N], sum[N];
+        bool fixed[N], divides = false;
 #pragma unroll
-        for (int n = 1; n < T * AXIS_COUNT; n++) {
-            dt = l * AXIS_COUNT + face / 2 >= n ? kind.dt[n / AXIS_COUNT][n % AXIS_COUNT] : dt;
+        for (int n = 0; n < N; n++) {
+            const int closure =
+                e.on[n] ? medium_closure(m.patch[face], m.patch_pitch[face], m.first_closure[face],
+                                         m.n, face, e.cell[n], (int)(e.own[n] & m.mask))
+                        : 0;
+            const REAL *const of = (e.step[n] == 0 ? kind.table[0] : kind.table[1]) +
+                                   medium_closure_at(m.n, m.nclosures, face, closure);
+            fixed[n] = of[3] != 0 || e.g[n] == 0;
+            given[n] = e.g[n] == 0 ? (REAL)0 : of[0];
+            slope[n] = of[1];
+            half[n] = 1;
+            divides = divides || (e.on[n] && !fixed[n] && (of[0] != 0 || of[1] != 0));
         }
-        const REAL outside = kind.beyond(l, cell, (uint8_t)own, face, g * dt, inside);
-        if (sum != nullptr) {
-            sum->add((double)(g * dt) * (double)(REAL)(outside - inside));
+        divides = arch_any(divides);
+#pragma unroll
+        for (int n = 0; n < N && divides; n++) {
+            half[n] = (REAL)0.5 / (fixed[n] ? (REAL)1 : e.g[n]);
         }
-        return outside;
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            const bool inside_too = e.g[n] == 0 || !fixed[n];
+            given[n] = fixed[n] ? given[n] : given[n] * half[n];
+            slope[n] = fixed[n] ? (REAL)1 : 1 + slope[n] * half[n];
+            sum[n] = arch_fma(inside_too ? (REAL)1 : (REAL)0, e.inside[n], given[n]);
+        }
+#pragma unroll
+        for (int n = 0; n < N && divides; n++) {
+            sum[n] = sum[n] / slope[n];
+        }
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            e.outside[n] = arch_fma((REAL)2, sum[n], -e.inside[n]);
+        }
+    }
+
+    /* To the sums over faces that are mine. */
+    template <int N>
+    __device__ __forceinline__ void add(const edge_cells<REAL, N> &e, int n, tally &sum) const
+    {
+        sum.add(e.counts[n] ? (double)e.g[n] * (double)(REAL)(e.outside[n] - e.inside[n]) : 0.0);
     }
 
     /* What arrives in a round, as a lane reads it. */
@@ -185,11 +178,8 @@ template <typename REAL> struct faces_march {
     template <int B>
     __device__ __forceinline__ REAL close_x(int k, const faces_column &c, const arrival &now) const
     {
-        REAL inside = 0, g = 0;
-        uint32_t own = 0;
-        int64_t cell[AXIS_COUNT] = {};
-        int step = 0, face = 0;
-        bool on = false, counts = false;
+        edge_cells<REAL, 1> e = {};
+        int face = FACE_X_MIN;
 #pragma unroll 1
         for (int high = 0; high < 2; high++) {
             if ((c.sides >> (FACE_X_MIN + high) & 1) == 0) {
@@ -201,27 +191,32 @@ template <typename REAL> struct faces_march {
 #pragma unroll
             for (int n = 0; n < T * ROWS; n++) {
                 const int l = n / ROWS, row = n % ROWS;
-                const REAL c_of = arch_lane_value(cell_of(level[l][B][row], of_lane), from);
+                const REAL inside = arch_lane_value(cell_of(level[l][B][row], of_lane), from);
                 const cells x_of = l == 0 ? now.at(S::AT_X, row) : x[row];
-                const REAL g_of = arch_lane_value(cell_of(x_of, g_of_lane), g_from);
-                const uint32_t own_of =
+                const REAL g = arch_lane_value(cell_of(x_of, g_of_lane), g_from) * kind.dt[l][0];
+                const uint32_t own =
                     arch_lane_value((l == 0 ? now.own(row) : bytes[row]) >> 8 * of_lane, from);
                 if (lane == high * T * ROWS + n) {
-                    inside = c_of;
-                    g = g_of;
-                    own = own_of;
-                    step = l;
+                    const bool is_row = j + row >= c.y_begin && j + row < c.y_end;
                     face = FACE_X_MIN + high;
-                    cell[0] = at;
-                    cell[1] = j + row;
-                    cell[2] = k - 1 - l;
-                    on = is_next(AXIS_Y, j + row) && is_next(AXIS_Z, k - 1 - l);
-                    counts = at >= c.x_begin && at < c.x_end && j + row >= c.y_begin &&
-                             j + row < c.y_end && k - 1 - l >= c.k_begin && k - 1 - l < c.k_end;
+                    e.step[0] = l;
+                    e.inside[0] = inside;
+                    e.g[0] = g;
+                    e.own[0] = own;
+                    e.cell[0][0] = at;
+                    e.cell[0][1] = j + row;
+                    e.cell[0][2] = k - 1 - l;
+                    e.on[0] = is_next(AXIS_Y, j + row) && is_next(AXIS_Z, k - 1 - l);
+                    e.counts[0] =
+                        is_row && at >= c.x_begin && at < c.x_end && is_written(c, k - 1 - l);
                 }
             }
         }
-        return on ? beyond(step, face, cell, own, g, inside, counts ? sum_x : nullptr) : (REAL)0;
+        find_beyond(face, e);
+        if (sinks.any) {
+            add(e, 0, *sum_x);
+        }
+        return e.outside[0];
     }
 
     /* Beyond my row at a face of y, before each step. */
@@ -230,30 +225,43 @@ template <typename REAL> struct faces_march {
                                             cells (&outside)[T]) const
     {
         const int high = side_face - FACE_Y_MIN;
-#pragma unroll 1
-        for (int n = 0; n < T * V; n++) {
-            const int l = n / V, v = n % V, plane = k - 1 - l;
-            const cells row =
-                l == 0 ? row_of(level[0][B], ROWS, side) : row_of(level[1][B], ROWS, side);
+        edge_cells<REAL, T * V> e;
+#pragma unroll
+        for (int l = 0; l < T; l++) {
+            const int plane = k - 1 - l;
+            const cells row = row_of(level[l][B], ROWS, side);
             const cells g =
                 l == 0 ? now.at(S::AT_Y, side + high) : row_of(y, ROWS + 1, side + high);
-            uint32_t own = now.own(side);
+            uint32_t own = l == 0 ? now.own(side) : bytes[0];
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-                own = l == 1 && side >= r ? bytes[r] : own;
-            }
-            const int64_t cell[AXIS_COUNT] = {i + v, j + side, plane};
-            const bool counts = v >= begin && v < end && (rows >> side & 1) != 0 &&
-                                plane >= c.k_begin && plane < c.k_end;
-            REAL beyond_it = 0;
-            if (is_next(AXIS_X, i + v) && is_next(AXIS_Z, plane)) {
-                beyond_it = beyond(l, side_face, cell, own >> 8 * v, cell_of(g, v), cell_of(row, v),
-                                   counts ? sum_y + l : nullptr);
+            for (int r = 1; r < ROWS && l > 0; r++) {
+                own = side >= r ? bytes[r] : own;
             }
 #pragma unroll
-            for (int m = 0; m < T * V; m++) {
-                outside[m / V].v[m % V] = m >= n ? beyond_it : outside[m / V].v[m % V];
+            for (int v = 0; v < V; v++) {
+                const int n = l * V + v;
+                e.step[n] = l;
+                e.inside[n] = row.v[v];
+                e.g[n] = g.v[v] * kind.dt[l][1];
+                e.own[n] = own >> 8 * v;
+                e.cell[n][0] = i + v;
+                e.cell[n][1] = j + side;
+                e.cell[n][2] = plane;
+                e.on[n] = is_next(AXIS_X, i + v) && is_next(AXIS_Z, plane);
+                e.counts[n] =
+                    v >= begin && v < end && (rows >> side & 1) != 0 && is_written(c, plane);
             }
+        }
+        find_beyond(side_face, e);
+#pragma unroll
+        for (int l = 0; l < T; l++) {
+            tally sum = sum_y[l];
+#pragma unroll
+            for (int v = 0; v < V; v++) {
+                outside[l].v[v] = e.outside[l * V + v];
+                add(e, l * V + v, sum);
+            }
+            sum_y[l] = sum;
         }
     }
 
@@ -285,14 +293,18 @@ template <typename REAL> struct faces_march {
                 for (int r = 0; r < ROWS; r++) {
                     own = l == 1 && row >= r ? bytes[r] : own;
                 }
-                const int64_t cell[AXIS_COUNT] = {i + v, j + row, plane};
-                const bool counts = v >= begin && v < end && (rows >> row & 1) != 0 &&
-                                    plane >= c.k_begin && plane < c.k_end;
-                REAL outside = 0;
-                if (is_next(AXIS_X, i + v) && is_next(AXIS_Y, j + row)) {
-                    outside = beyond(l, FACE_Z_MIN + high, cell, own >> 8 * v, cell_of(g, v),
-                                     cell_of(inside, v), counts ? &found : nullptr);
-                }
+                edge_cells<REAL, 1> e = {
+                    {l},
+                    {cell_of(inside, v)},
+                    {cell_of(g, v) * (l == 0 ? kind.dt[0][2] : kind.dt[1][2])},
+                    {},
+                    {own >> 8 * v},
+                    {{i + v, j + row, plane}},
+                    {is_next(AXIS_X, i + v) && is_next(AXIS_Y, j + row)},
+                    {v >= begin && v < end && (rows >> row & 1) != 0 && is_written(c, plane)}};
+                find_beyond(FACE_Z_MIN + high, e);
+                add(e, 0, found);
+                const REAL outside = e.outside[0];
                 if (high) {
                     now.field[(row + 1) * TX + v] = outside;
                 }
@@ -448,7 +460,7 @@ template <typename REAL> struct faces_march {
                                           const cells &out) const
     {
         REAL *const at = to + row * view.pitch_y;
-        if ((rows >> row & 1) == 0 || k < c.k_begin || k >= c.k_end) {
+        if ((rows >> row & 1) == 0 || !is_written(c, k)) {
             return;
         }
         if (begin == 0 && end == V) {

@@ -340,6 +340,14 @@ template <typename REAL> static hipError_t launch(struct hip_step *step)
     return hipGetLastError();
 }
 
+bool hip_steps_faces_takes(const struct step_args *args)
+{
+    const struct device_medium *m = &args->levels->medium;
+    return args->levels->kind == KIND_FACES && args->nsteps == T && args->nwithout == 0 &&
+           coefficients_corrections(args->levels, T) == 0 && hip_step_medium_takes(m) &&
+           m->affine && args->levels[T - 1].medium.affine && !m->has_lines;
+}
+
 hipError_t hip_launch_steps_faces_2(struct hip_step *step)
 {
     return step->args->layout.precision == PRECISION_FLOAT64 ? launch<double>(step)
@@ -347,6 +355,11 @@ hipError_t hip_launch_steps_faces_2(struct hip_step *step)
 }
 
 #else
+
+bool hip_steps_faces_takes(const struct step_args *)
+{
+    return false;
+}
 
 hipError_t hip_launch_steps_faces_2(struct hip_step *)
 {
