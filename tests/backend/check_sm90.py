@@ -4,12 +4,12 @@ third of the speed, and small changes of the source bring them. And a stack poin
 ptxas 13.0 has computed other values in its register, R1, in kernels that use the stack afterwards,
 which then access memory anywhere. And no loops over threads around tile copies: it has spilled the
 predicates of such a loop, and the copy did not come. The kernels of wider stencils need no local
-memory in the loops of tiles without and with faces of x and y: one load has cost a fifth. They are
-compiled for sm_90 and for sm_90a, where waves hand registers to others.
+memory in the loops of tiles without and with faces of x and y: one load has cost a fifth. They and two steps with
+conductances per cell are compiled for sm_90 and for sm_90a, where waves hand registers to others.
 
 usage: check_sm90.py CUOBJDUMP OBJECT...
 (the objects of kernels/hip/schedule: deep/staged/steps_*.hip.cpp, deep/classes/steps_*.hip.cpp,
-ring/faces.hip.cpp and ring/high_order.hip.cpp)
+deep/faces/steps_2.hip.cpp, ring/faces.hip.cpp and ring/high_order.hip.cpp)
 Prints the tables of docs/records/hip.md.
 """
 import re
@@ -107,23 +107,28 @@ def check_wide(cuobjdump, objects):
 
 
 def check_faces(cuobjdump, objects):
-    """Conductances per cell: no local memory in the loop over planes of the ring."""
+    """Conductances per cell: no local memory in the loop over planes of the ring, and in two steps
+    no loop over the threads that copy a tile; the stack's pointer as above."""
     failed = False
-    seen = 0
+    seen = {"ring_of_faces": 0, "steps_faces": 0}
     for path in sorted(objects):
         for name, code in kernels_of(listing(cuobjdump, path)):
-            if "ring_of_faces" not in name:
+            found = next((word for word in seen if word in name), None)
+            if found is None:
                 continue
-            seen += 1
+            seen[found] += 1
             least = min((loop for loop in loops_of(code) if count_of(loop, "STG") > 0
                          and count_of(loop, "[DF]FMA") > 0), key=len)
             local = count_of(least, "LDL") + count_of(least, "STL")
+            written = sum(WRITES_R1.match(text) is not None for _, text in code)
+            copies = sum("BRA.U.ANY" in text for _, text in code)
             print(f"{name}: {len(least)} instructions of a plane, {local} of them local")
-            if local > 0:
-                print(f"{name}: local memory in the loop over planes", file=sys.stderr)
+            if written > 2 or (local if found == "ring_of_faces" else copies) > 0:
+                print(f"{name}: local memory in the loop, or a loop over the threads that copy, or "
+                      "the stack's pointer used for other values", file=sys.stderr)
                 failed = True
-    if seen != 6:
-        print(f"kernels of conductances per cell found: {seen}, not 6", file=sys.stderr)
+    if seen != {"ring_of_faces": 6, "steps_faces": 4}:
+        print(f"kernels of conductances per cell found: {seen}, not 6 and 4", file=sys.stderr)
         failed = True
     return failed
 

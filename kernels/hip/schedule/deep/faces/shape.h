@@ -10,13 +10,13 @@
 
 enum { T = 2 };
 
-/* Tiles of a vector per lane and ROWS rows per wave. The last four waves fetch, and give most of
- * their registers to the others. */
+/* Tiles of a vector per lane and ROWS rows per wave. The first of the FETCHERS fetches, and they
+ * give most of their registers to the others. */
 template <typename REAL_> struct faces_shape {
     typedef REAL_ REAL;
     static constexpr int V = vec16<REAL>::N, TX = ARCH_WAVE * V;
     static constexpr int ROWS = 3, WAVES = 8, TY = ROWS * WAVES, STAGES = 2;
-    static constexpr int THREADS = (WAVES + 4) * ARCH_WAVE;
+    static constexpr int FETCHERS = 4, THREADS = (WAVES + FETCHERS) * ARCH_WAVE;
     static constexpr int RAISED = 240, LOWERED = 24; /* 8 * 240 + 4 * 24 = 12 * 168 */
     /* A stage, in cells: the field with a row on either side, conductances in z and in x, sigma,
      * conductances in y with a row behind, classes from a multiple of 16 cells on. */

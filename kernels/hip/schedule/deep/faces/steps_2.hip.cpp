@@ -188,14 +188,14 @@ static __global__ __launch_bounds__(faces_shape<REAL>::THREADS, 1) void steps_fa
         shared[S::AT_EDGES + n] = 0;
     }
     __syncthreads();
-    const int wave = (int)arch_first_lane_value(threadIdx.x / ARCH_WAVE);
-    if (wave < S::WAVES) {
+    const int wave = (int)arch_first_lane_value(threadIdx.x / ARCH_WAVE) - S::FETCHERS;
+    if (wave >= 0) {
         arch_raise_registers<S::RAISED>();
         struct tally *const sums = reinterpret_cast<struct tally *>(shared + S::AT_SUMS);
         constexpr int WORKERS = S::WAVES * ARCH_WAVE;
         faces_march<REAL> my = {view, kind, t, sinks, heat};
-        my.sum_x = sums + threadIdx.x;
-        my.sum_y = sums + WORKERS + T * threadIdx.x;
+        my.sum_x = sums + wave * ARCH_WAVE + threadIdx.x % ARCH_WAVE;
+        my.sum_y = sums + WORKERS + T * (my.sum_x - sums);
         my.lane = (int)threadIdx.x % ARCH_WAVE;
         my.wave = wave;
         const int row = wave * S::ROWS, lane = my.lane * S::V;
@@ -210,7 +210,7 @@ static __global__ __launch_bounds__(faces_shape<REAL>::THREADS, 1) void steps_fa
         advance<REAL>(my, t, columns, maps, at);
     } else {
         arch_lower_registers<S::LOWERED>();
-        if (threadIdx.x == S::WAVES * ARCH_WAVE) {
+        if (wave == -S::FETCHERS && arch_is_chosen()) {
             fetch<REAL>(t, columns, maps, shared, filled, emptied);
         }
     }
