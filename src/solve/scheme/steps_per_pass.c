@@ -18,8 +18,10 @@ int steps_fused(const struct problem *problem, const struct backend *backend)
 {
     const enum kind kind = operator_kind(problem);
     const int most = backend->operations->steps_most[kind];
+    const bool faces_act = kind == KIND_FACES &&
+                           (sources_moving(&problem->sources) > 0 || problem->medium.nsurfaces > 0);
     const bool acts_after_each = has_sources_from_files(problem) || problem->medium.changes ||
-                                 problem->boundary.nsurfaces > 0;
+                                 problem->boundary.nsurfaces > 0 || faces_act;
     bool (*share_a)(enum kind kind) = backend->operations->steps_share_a;
     const bool differ =
         share_a != NULL && share_a(kind) && boundary_coefficient_varies(&problem->boundary);
