@@ -28,7 +28,7 @@ LEAST_WAVES = {"step_march": 6, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "step_march of high order": 3, "step_march of stored conductances": 3,
                "step_march of a correction": 6, "step_awake": 3,
                "summarise of media": 2, "sum_face": 3,
-               "step_awake of media": 3, "step_awake of high order": 3,
+               "step_awake of media": 3, "step_awake of high order": 2,
                "correct_columns": 3, "smooth_tile": 3}
 LEAST_WAVES_ELSE = 4
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
@@ -48,8 +48,8 @@ SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 7
                  "add_source": 56, "track_cells": 30, "sum_face": 104,
                  "sum_surfaces_of_pass": 108,
                  "correct_columns": 32,
-                 "step_awake": 220, "summarise_tiles": 13,
-                 "step_awake of media": 175, "step_awake of high order": 270}
+                 "step_awake": 220, "summarise_tiles": 50,
+                 "step_awake of media": 205, "step_awake of high order": 270}
 KINDS = ((r"step_march<.*(faces|graded)<", "stored conductances"),
          (r"classes<|enthalpy<|faces<|graded<|summarise<\w+, true", "media"),
          ("wide_stencil<", "high order"),

@@ -131,7 +131,7 @@ static __device__ __forceinline__ bool advance_column(const grid_view<REAL> &vie
  * of a uniform medium before it uses one. GRID: of a uniform medium as many blocks as 132 or 104
  * multiprocessors run at the same time. */
 template <typename KIND> struct has_columns : std::false_type {
-    static constexpr int BLOCKS = ARCH_WAVE == 32 ? 2 : 3, GRID = AWAKE_BLOCKS;
+    static constexpr int BLOCKS = 2, GRID = AWAKE_BLOCKS;
 };
 template <typename REAL> struct has_columns<uniform<REAL, 1>> : std::true_type {
     static constexpr int BLOCKS = 3, GRID = ARCH_WAVE == 32 ? 3 * 132 : 5 * 104;
