@@ -4,8 +4,9 @@ third of the speed, and small changes of the source bring them. And a stack poin
 ptxas 13.0 has computed other values in its register, R1, in kernels that use the stack afterwards,
 which then access memory anywhere. And no loops over threads around tile copies: it has spilled the
 predicates of such a loop, and the copy did not come. The kernels of wider stencils need no local
-memory in the loops of tiles without and with faces of x and y: one load has cost a fifth. They and two steps with
-conductances per cell are compiled for sm_90 and for sm_90a, where waves hand registers to others.
+memory in the loops of tiles without and with faces of x and y: one load has cost a fifth. They and
+two steps with conductances per cell are compiled for sm_90 and for sm_90a, where waves hand
+registers to others.
 
 usage: check_sm90.py CUOBJDUMP OBJECT...
 (the objects of kernels/hip/schedule: deep/staged/steps_*.hip.cpp, deep/classes/steps_*.hip.cpp,

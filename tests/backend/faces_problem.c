@@ -70,15 +70,17 @@ void problem_make_faces(struct problem *p, enum kind kind, uint64_t *random)
     if (kind == KIND_GRADED || random_below(random, 2) == 0) {
         make_lines(p, kind == KIND_GRADED, random);
     }
+    const bool affine = random_below(random, 2) == 0;
     for (int i = 0; i < FACE_COUNT * m->nclosures; i++) {
         const int64_t at =
             medium_closure_at(m->nclasses, m->nclosures, i / m->nclosures, i % m->nclosures);
         const bool fixed = random_below(random, 4) == 0;
-        const bool radiates = random_below(random, 4) == 0;
+        const bool radiates = !affine && random_below(random, 4) == 0;
         void *table = (void *)(uintptr_t)m->d_table;
         host_set(&p->layout, table, at, random_between(random, fixed ? 260 : -3, fixed ? 500 : 90));
         host_set(&p->layout, table, at + 1, fixed ? 1 : random_between(random, 0, 0.2));
         host_set(&p->layout, table, at + 2, radiates ? random_between(random, 1e-12, 1e-10) : 0);
         host_set(&p->layout, table, at + 3, fixed ? 1 : 0);
     }
+    m->affine = classes_affine(m->d_table, p->layout.precision, m->nclasses, m->nclosures);
 }

@@ -234,8 +234,7 @@ static const struct operations operations = {
                                   [KIND_CLASSES] = HIP_STEPS_OF_CLASSES,
                                   [KIND_ENTHALPY] = 1,
                                   [KIND_HIGH_ORDER] = 1,
-                                  [KIND_FACES] =
-                                      ISOTHERM_HIP_COPIES_TILES ? HIP_STEPS_OF_FACES : 1,
+                                  [KIND_FACES] = ISOTHERM_HIP_COPIES_TILES ? HIP_STEPS_OF_FACES : 1,
                                   [KIND_GRADED] = 1},
     .steps_whole = {[KIND_CLASSES] = HIP_STEPS_OF_CLASSES,
                     [KIND_FACES] = ISOTHERM_HIP_COPIES_TILES ? HIP_STEPS_OF_FACES : 1},

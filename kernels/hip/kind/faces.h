@@ -192,8 +192,7 @@ template <typename REAL, int T = 1> struct faces : classes<REAL, T> {
     }
 };
 
-template <typename REAL, int T = 1>
-static faces<REAL, T> faces_of(const struct coefficients *args)
+template <typename REAL, int T = 1> static faces<REAL, T> faces_of(const struct coefficients *args)
 {
     const struct device_medium *m = &args->medium;
     faces<REAL, T> kind = {};

@@ -106,7 +106,7 @@ template <typename REAL> struct faces_march {
 
     /* Beyond closed faces of N cells, each before its step; g: conductances of the faces times the
      * length of the step. As faces_outside, but without a branch per cell, so that the divisions of
-     * all go on at the same time, and without them where no lane needs one. All lanes call. */
+     * all run at the same time, and without them where no lane needs one. All lanes call. */
     template <int N>
     __device__ __forceinline__ void find_beyond(int face, edge_cells<REAL, N> &e) const
     {

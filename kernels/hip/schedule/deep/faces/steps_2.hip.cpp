@@ -98,7 +98,8 @@ static __device__ __forceinline__ void fetch(const tiling &t, const faces_column
                 atomicAdd(count + n, 1U);
             }
         }
-        for (int n = c.rounds(); n < columns.groups; n++) { /* nobody waits for a shorter column */
+        for (int n = c.rounds(); n < columns.groups;
+             n++) { /* no block waits for a shorter column */
             atomicAdd(count + n, 1U);
         }
     }
