@@ -12,14 +12,13 @@ template <typename REAL> struct faces_march {
     typedef faces_shape<REAL> S;
     typedef vec16<REAL> cells;
     static constexpr int V = S::V, TX = S::TX, ROWS = S::ROWS;
-    enum { X_ITEMS = 2 * T * ROWS }; /* cells of a wave at faces of x: [face][step][row] */
 
     const grid_view<REAL> &view;
     const faces<REAL, T> &kind;
     const tiling &t;
     const tile_sinks<T> &sinks;
     const cell_heat<REAL> *heat; /* of each class in the first step, then in the second */
-    struct tally *sum_x, *sum_y; /* mine, of my item; of each step */
+    struct tally *sum_x, *sum_y; /* mine: of my cell at faces of x, see close_x; of each step */
     int lane, wave;
     /* Planes k - 2 and k - 1 of level 0, k - 3 and k - 2 of level 1, by turns; conductances below
      * planes k - 2 and k - 1. */
@@ -174,7 +173,8 @@ template <typename REAL> struct faces_march {
         }
     };
 
-    /* Beyond the faces of x, of the cell that is my item. */
+    /* Beyond the faces of x: each lane has a cell of the wave, [face][step][row]. All lanes call.
+     */
     template <int B>
     __device__ __forceinline__ REAL close_x(int k, const faces_column &c, const arrival &now) const
     {
@@ -324,12 +324,13 @@ template <typename REAL> struct faces_march {
         }
     }
 
-    /* Step L of a row. n: values below and above; rows: those before and behind; g: of the row. */
+    /* A row and those beside it before a step; conductances of its faces, and sigma. */
     struct row_around {
         cells c, front, back, below, above;
         cells x, y_low, y_high, z_low, z_high, sigma;
         uint32_t own;
     };
+    /* The row after step L. */
     template <int L, bool SIDES>
     __device__ __forceinline__ cells advance(const row_around &a, const faces_column &c, int row,
                                              REAL from_x) const
