@@ -2,6 +2,8 @@
 dimensions, events at odd steps, restarts in the middle of a pass. ISOTHERM_TEST_MATRIX=1: every
 length with every number of ranks, on both backends, with and without overlap."""
 import os
+import subprocess
+import sys
 import unittest
 
 import numpy as np
@@ -9,7 +11,8 @@ import numpy as np
 import media
 import nonlinear
 import problems
-from harness import SMALL, Run, checkpoints, some, thorough
+from gallery import GALLERY
+from harness import BINARY, SMALL, Run, checkpoints, some, thorough
 from test_bitwise import Bitwise, quiet
 
 CELLS = [37, 29, 23]
@@ -336,6 +339,21 @@ class Passes(Bitwise):
                              "cells of more sizes than classes")
             found.add(Run(result, output).report["field_hash"])
         self.assertEqual(len(found), 1)
+
+    def test_rates_of_all_media(self):
+        script = GALLERY.parent.parent / "jobscripts" / "rates.py"
+        hashes = []
+        for length in (1, 3):
+            table = subprocess.run(
+                [sys.executable, script, BINARY, "--cells", "24", "--steps", "12", "--runs", "1",
+                 "--set", "run.backend=cpu", "--set", f"run.steps_per_pass={length}"],
+                check=True, capture_output=True, text=True).stdout
+            rows = [line.split() for line in table.splitlines()[1:]]
+            self.assertEqual([row[0] for row in rows][::4], ["uniform", "graded"])
+            self.assertTrue(all(float(row[3]) > 0 for row in rows), table)
+            hashes.append([row[2] for row in rows])
+        self.assertEqual(hashes[0], hashes[1])
+        self.assertEqual(len(set(hashes[0])), 8)
 
     def test_plan_knows_the_halo(self):
         self.write(problems.mixed([64, 64, 64], closures=[problems.HOT] * 6))
