@@ -11,9 +11,9 @@
 constexpr double WRITTEN_LIMIT = 0x1p18; /* K */
 constexpr double WRITTEN_MOST = 0x1p18;
 
-/* Split at 2^-12 and 2^-46 K, by two sums that round each term to these units, exact since they
- * stay in their binade: at most 2^18 terms of 2^18 and of 2^-13. The rest is rounded to 2^-80 K
- * term by term, as everywhere. */
+/* The terms are split at 2^-12 and 2^-46 K, by two sums that round each term to these units, exact
+ * since they stay in their binade: at most 2^18 terms of 2^18 and of 2^-13. The rest is rounded to
+ * 2^-80 K term by term, as everywhere. */
 struct written_sum {
     double high = 0x1.8p40, low = 0x1.8p6;
     long long rest = 0;

@@ -229,15 +229,16 @@ static const struct kernel_variant variants[] = {
 static const struct runtime runtime = {RUNTIME_FUNCTIONS(MEMBER)};
 
 #define ROW(name) .name = hip_##name,
+enum { STEPS_OF_FACES = ISOTHERM_HIP_COPIES_TILES ? HIP_STEPS_OF_FACES : 1 };
+
 static const struct operations operations = {
     OPERATIONS(ROW).steps_most = {[KIND_UNIFORM] = HIP_STEPS_MOST,
                                   [KIND_CLASSES] = HIP_STEPS_OF_CLASSES,
                                   [KIND_ENTHALPY] = 1,
                                   [KIND_HIGH_ORDER] = 1,
-                                  [KIND_FACES] = ISOTHERM_HIP_COPIES_TILES ? HIP_STEPS_OF_FACES : 1,
+                                  [KIND_FACES] = STEPS_OF_FACES,
                                   [KIND_GRADED] = 1},
-    .steps_whole = {[KIND_CLASSES] = HIP_STEPS_OF_CLASSES,
-                    [KIND_FACES] = ISOTHERM_HIP_COPIES_TILES ? HIP_STEPS_OF_FACES : 1},
+    .steps_whole = {[KIND_CLASSES] = HIP_STEPS_OF_CLASSES, [KIND_FACES] = STEPS_OF_FACES},
     .steps_share_a = hip_steps_share_a,
     .load_multigrid = hip_load_multigrid,
     .step_shapes = hip_step_shapes,

@@ -20,7 +20,7 @@ template <typename REAL_> struct faces_shape {
     static constexpr int RAISED = 240, LOWERED = 24; /* 8 * 240 + 4 * 24 = 12 * 168 */
     /* A stage, in cells: the field with a row on either side, conductances in z and in x, sigma,
      * conductances in y with a row behind, classes from a multiple of 16 cells on. */
-    static constexpr int PLANE = TY * TX, CLASS_PITCH = TX + 16;
+    static constexpr int PLANE = TY * TX, CLASSES_BEFORE = 16, CLASS_PITCH = TX + CLASSES_BEFORE;
     static constexpr int AT_Z = PLANE + 2 * TX, AT_X = AT_Z + PLANE, AT_SIGMA = AT_X + PLANE,
                          AT_Y = AT_SIGMA + PLANE, AT_CLASSES = AT_Y + PLANE + TX;
     static constexpr int STAGE = AT_CLASSES + TY * CLASS_PITCH / (int)sizeof(REAL);

@@ -18,9 +18,7 @@
  * begin. */
 struct faces_maps {
     arch_tile_map field, g[AXIS_COUNT], sigma, classes;
-    int field_begin[AXIS_COUNT], begin[AXIS_COUNT], classes_x;
-    int cells[AXIS_COUNT]; /* of the field */
-    bool closed[FACE_COUNT];
+    int field_begin[AXIS_COUNT], begin[AXIS_COUNT];
 };
 
 /* The columns of a launch: parts in z after another of all tiles. groups: counters of a patch for
@@ -35,7 +33,8 @@ enum { LEAD = 2 }; /* planes that a block may be ahead of the slowest one */
 template <typename REAL>
 static __device__ __forceinline__ faces_column column_of(const tiling &t,
                                                          const faces_columns &columns,
-                                                         const faces_maps &maps, int item)
+                                                         const grid_view<REAL> &view,
+                                                         const faces<REAL, T> &kind, int item)
 {
     typedef faces_shape<REAL> S;
     const int tile = item % columns.tiles;
@@ -43,7 +42,7 @@ static __device__ __forceinline__ faces_column column_of(const tiling &t,
     faces_column c;
     c.x = (int)(t.first[0] + at_x * t.step[0]);
     c.y = (int)(t.first[1] + at_y * t.step[1]);
-    c.class_shift = (c.x - maps.classes_x) % 16;
+    c.class_shift = (c.x + S::CLASSES_BEFORE) % 16;
     c.k_begin = (int)(t.lo[2] + item / columns.tiles * t.step[2]);
     c.k_end = min(c.k_begin + (int)t.step[2], (int)t.hi[2]);
     c.x_begin = max(c.x + S::V, (int)t.lo[0]);
@@ -54,8 +53,8 @@ static __device__ __forceinline__ faces_column column_of(const tiling &t,
     c.sides = 0;
     for (int face = FACE_X_MIN; face <= FACE_Y_MAX; face++) {
         const int axis = face / 2;
-        const int cell = face % 2 == 0 ? 0 : maps.cells[axis] - 1;
-        c.sides |= maps.closed[face] && cell >= lo[axis] && cell < hi[axis] ? 1U << face : 0U;
+        const int cell = face % 2 == 0 ? 0 : (int)view.cells[axis] - 1;
+        c.sides |= kind.closed[face] && cell >= lo[axis] && cell < hi[axis] ? 1U << face : 0U;
     }
     return c;
 }
@@ -63,15 +62,17 @@ static __device__ __forceinline__ faces_column column_of(const tiling &t,
 /* One thread: keep the stages full. */
 template <typename REAL>
 static __device__ __forceinline__ void fetch(const tiling &t, const faces_columns &columns,
-                                             const faces_maps &maps, REAL *shared,
-                                             arch_arrivals *filled, arch_arrivals *emptied)
+                                             const grid_view<REAL> &view,
+                                             const faces<REAL, T> &kind, const faces_maps &maps,
+                                             REAL *shared, arch_arrivals *filled,
+                                             arch_arrivals *emptied)
 {
     typedef faces_shape<REAL> S;
     unsigned number = 0;
     bool patient = true;
     for (int item = (int)blockIdx.x, patch = 0; item < columns.items;
          item += (int)gridDim.x, patch++) {
-        const faces_column c = column_of<REAL>(t, columns, maps, item);
+        const faces_column c = column_of<REAL>(t, columns, view, kind, item);
         const unsigned nblocks =
             (unsigned)min((int)gridDim.x, columns.items - patch * (int)gridDim.x);
         unsigned *const count = columns.pace + patch * columns.groups;
@@ -92,14 +93,14 @@ static __device__ __forceinline__ void fetch(const tiling &t, const faces_column
             arch_tile_copy(stage + S::AT_SIGMA, maps.sigma, arrivals, x, y, k - 1 - maps.begin[2]);
             arch_tile_copy(stage + S::AT_Y, maps.g[1], arrivals, x, y, k - 1 - maps.begin[2]);
             arch_tile_copy(reinterpret_cast<uint8_t *>(stage + S::AT_CLASSES), maps.classes,
-                           arrivals, c.x - maps.classes_x - c.class_shift, y,
+                           arrivals, c.x + S::CLASSES_BEFORE - c.class_shift, y,
                            k - 1 - maps.begin[2]);
             if (columns.groups > 0) {
                 atomicAdd(count + n, 1U);
             }
         }
-        for (int n = c.rounds(); n < columns.groups;
-             n++) { /* no block waits for a shorter column */
+        /* no block waits for a shorter column */
+        for (int n = c.rounds(); n < columns.groups; n++) {
             atomicAdd(count + n, 1U);
         }
     }
@@ -139,11 +140,10 @@ static __device__ __forceinline__ void take(faces_march<REAL> &my, const faces_c
 
 template <typename REAL>
 static __device__ __forceinline__ void advance(faces_march<REAL> &my, const tiling &t,
-                                               const faces_columns &columns, const faces_maps &maps,
-                                               faces_stages<REAL> &at)
+                                               const faces_columns &columns, faces_stages<REAL> &at)
 {
     for (int item = (int)blockIdx.x; item < columns.items; item += (int)gridDim.x) {
-        const faces_column c = column_of<REAL>(t, columns, maps, item);
+        const faces_column c = column_of<REAL>(t, columns, my.view, my.kind, item);
         const int last = c.k_begin - T + c.rounds();
         my.start(c);
         REAL *to = my.view.out + my.view.at(my.i, my.j, c.k_begin - 2 * T);
@@ -208,11 +208,11 @@ static __global__ __launch_bounds__(faces_shape<REAL>::THREADS, 1) void steps_fa
                                  emptied,
                                  &met,
                                  0};
-        advance<REAL>(my, t, columns, maps, at);
+        advance<REAL>(my, t, columns, at);
     } else {
         arch_lower_registers<S::LOWERED>();
         if (wave == -S::FETCHERS && arch_is_chosen()) {
-            fetch<REAL>(t, columns, maps, shared, filled, emptied);
+            fetch<REAL>(t, columns, view, kind, maps, shared, filled, emptied);
         }
     }
     if ((sinks.any || columns.groups > 0) && is_last_block_of_all(sinks.of[0].scratch, &is_last)) {
@@ -279,21 +279,17 @@ static hipError_t maps_of(const struct step_args *args, const grid_view<REAL> &v
                           const faces<REAL, T> &kind, faces_maps &maps)
 {
     typedef faces_shape<REAL> S;
-    enum { BEFORE_X = 4, CLASSES_BEFORE_X = 16 };
+    enum { BEFORE_X = 4 };
     const struct layout *l = &args->levels->medium.layout;
     const bool *closed = args->levels->closed;
     int after[AXIS_COUNT], after_medium[AXIS_COUNT];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        maps.cells[axis] = (int)args->layout.cells[axis];
-        maps.closed[2 * axis] = closed[2 * axis];
-        maps.closed[2 * axis + 1] = closed[2 * axis + 1];
         maps.field_begin[axis] = axis == AXIS_X ? -BEFORE_X : closed[2 * axis] ? 0 : -T;
         after[axis] = closed[2 * axis + 1] ? 0 : T;
         maps.begin[axis] = axis == AXIS_X ? -BEFORE_X : -(int)l->halo[axis];
         after_medium[axis] = l->halo[axis] > 1 ? (int)l->halo[axis] : 1; /* upper conductances */
     }
-    maps.classes_x = -CLASSES_BEFORE_X;
-    const int begin_classes[AXIS_COUNT] = {maps.classes_x, maps.begin[1], maps.begin[2]};
+    const int begin_classes[AXIS_COUNT] = {-S::CLASSES_BEFORE, maps.begin[1], maps.begin[2]};
     const int rows[] = {S::TY, S::TY + 1, S::TY, S::TY};
     hipError_t error = arch_tile_map_make(
         &maps.field, region_of(view.in, &args->layout, maps.field_begin, after), S::TX, S::TY + 2);
