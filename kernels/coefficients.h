@@ -59,7 +59,7 @@ struct device_medium {
     int nclosures;          /* per face: nclasses times the number of patches */
     const void *d_table;    /* in the field's precision, see medium_cell.h */
     bool same_axes;         /* the g of all axes in it are equal: classes_same_axes */
-    bool affine;            /* no closure in it radiates: classes_affine */
+    unsigned radiating;     /* a bit of each face whose closures in it may: classes_radiating */
     int64_t dt_number;      /* tables of one number differ in q and closures only */
     const double *d_weight; /* 1 / sigma of each class; 0 of an ambient */
     bool has_ambients;      /* a class is one */

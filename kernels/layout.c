@@ -209,13 +209,14 @@ bool classes_same_axes(const void *table, enum precision precision, int nclasses
     return memcmp(g[AXIS_X], g[AXIS_Y], length) == 0 && memcmp(g[AXIS_X], g[AXIS_Z], length) == 0;
 }
 
-bool classes_affine(const void *table, enum precision precision, int nclasses, int nclosures)
+unsigned classes_radiating(const void *table, enum precision precision, int nclasses, int nclosures)
 {
-    const int64_t first = medium_closure_at(nclasses, nclosures, 0, 0);
-    bool affine = true;
-    for (int64_t at = first + 2; at < medium_table_length(nclasses, nclosures); at += 4) {
-        affine = affine && (precision == PRECISION_FLOAT64 ? ((const double *)table)[at] == 0.0
-                                                           : ((const float *)table)[at] == 0.0F);
+    unsigned radiating = 0;
+    for (int face = 0; face < FACE_COUNT; face++) {
+        for (int c = 0; c < nclosures; c++) {
+            const int64_t at = medium_closure_at(nclasses, nclosures, (enum face)face, c) + 2;
+            radiating |= precision_get(precision, table, at) != 0.0 ? 1U << face : 0U;
+        }
     }
-    return affine;
+    return radiating;
 }

@@ -66,8 +66,9 @@ static inline int64_t classes_row_number(const uint8_t *row)
  * every axis: then a kernel needs those of one. */
 bool classes_same_axes(const void *table, enum precision precision, int nclasses);
 
-/* Whether no closure of a table has a term e of radiation. */
-bool classes_affine(const void *table, enum precision precision, int nclasses, int nclosures);
+/* A bit of each face: a closure of it in the table has a term e of radiation. */
+unsigned classes_radiating(const void *table, enum precision precision, int nclasses,
+                           int nclosures);
 
 /* Remove the padding from a fresh layout with short rows and without halo in x: the hardware
  * prefetcher then continues from row to row (docs/records/kernels_cpu.md). Planes are padded

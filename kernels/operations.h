@@ -120,24 +120,29 @@ struct sum_perfusion_args {
  * double, as face_cell.h has them. Cells whose closure has no conductance do not count. Device
  * memory. */
 enum { FACE_FLOW, FACE_TEMPERATURE, FACE_AREA, FACE_SUMS };
-struct sum_face_args {
-    struct layout layout;
-    const struct device_medium *medium; /* classes and patches; a patch is a condition */
-    const void *d_field;                /* temperatures; valid cells */
+struct face_terms {
     enum face face;
     int nconditions, nsources;
     const struct class_closure *d_closures; /* [condition][class] */
     const struct class_closure *d_own;      /* of each cell of the face instead; NULL: none */
+    double spacing;                         /* of the smallest cell, across the face, m */
+    const struct heat_source *d_sources;    /* nsources, on this face, in K per second */
+    struct exact_sum *d_sums;               /* [condition][FACE_SUMS] */
+};
+struct sum_faces_args {
+    struct layout layout;
+    const struct device_medium *medium; /* classes and patches; a patch is a condition */
+    const void *d_field;                /* temperatures; valid cells */
+    const struct face_terms *faces;     /* [nfaces], FACE_COUNT at most */
+    int nfaces;
     /* NULL, or of an enthalpy: its values, the material of each class and their curves. */
     const void *d_enthalpy;
     const uint8_t *d_material;
     const struct curve *d_curves;
-    double heat_per_enthalpy;            /* J/(m^3 K); with d_g that of the reference */
-    double spacing, volume;              /* of the smallest cell: m, across the face; m^3 */
-    const struct heat_source *d_sources; /* nsources, on this face, in K per second */
-    double joule_per_kelvin;             /* of a cell */
-    int64_t offset[AXIS_COUNT];          /* global index of the local cell (0, 0, 0) */
-    struct exact_sum *d_sums;            /* [condition][FACE_SUMS] */
+    double heat_per_enthalpy;   /* J/(m^3 K); with d_g that of the reference */
+    double volume;              /* of the smallest cell, m^3 */
+    double joule_per_kelvin;    /* of a cell */
+    int64_t offset[AXIS_COUNT]; /* global index of the local cell (0, 0, 0) */
 };
 
 /* Add to the d_surface_sum of each of `nsteps` steps from d_field the exact sum, K, of g (T of the
@@ -394,7 +399,7 @@ struct liquid_fraction_args {
 /* X(name): every operation, each with its struct name_args. */
 /* clang-format off */
 #define OPERATIONS(X)                                                                              \
-    X(step) X(add_source) X(sum_perfusion) X(sum_face) X(sum_surfaces) X(sum_by_surface)           \
+    X(step) X(add_source) X(sum_perfusion) X(sum_faces) X(sum_surfaces) X(sum_by_surface)          \
     X(exchange_surfaces) X(pack) X(unpack) X(summarise) X(summarise_classes) X(number_classes)     \
     X(change_classes) X(plane_maxima) X(compare) X(add_bits) X(hash) X(gather) X(track)            \
     X(flux_squared) X(extract) X(convert) X(liquid_fraction) X(combine) X(relax) X(ascend)         \

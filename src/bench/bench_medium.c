@@ -126,7 +126,7 @@ static enum status upload_table(struct bench_place *place, enum precision precis
         }
     }
     medium->same_axes = classes_same_axes(table, precision, n);
-    medium->affine = classes_affine(table, precision, n, n);
+    medium->radiating = classes_radiating(table, precision, n, n);
     return upload(place, table, nvalues * precision_bytes(precision), (void **)&medium->d_table);
 }
 
@@ -221,7 +221,7 @@ static enum status upload_faces(struct bench_place *place, enum precision precis
     }
     medium->dt = 1.0;
     medium->weight_factor = 1.0;
-    medium->affine = classes_affine(table, precision, n, n);
+    medium->radiating = classes_radiating(table, precision, n, n);
     TRY(upload(place, values, bytes, (void **)&medium->d_sigma));
     return upload(place, table, nvalues * precision_bytes(precision), (void **)&medium->d_table);
 }

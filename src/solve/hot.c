@@ -126,8 +126,9 @@ int hot_find(struct level *level, const struct coefficients *levels, int nsteps)
     for (int b = 0; b < hot->count; b++) {
         cells += box_cells(&hot->of[b]);
     }
-    /* single steps of more cells take longer than they gain */
-    if (8 * cells > 3 * box_cells(&owned) || (cells > 0 && !has_fields(level))) {
+    /* single steps of more cells take longer than they gain (docs/records/hip.md) */
+    const int eighths = levels->kind == KIND_UNIFORM ? 3 : 1;
+    if (8 * cells > eighths * box_cells(&owned) || (cells > 0 && !has_fields(level))) {
         hot->count = 0;
         return single;
     }

@@ -27,14 +27,14 @@ LEAST_WAVES = {"step_march": 6, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "step_march of media": 4, "steps_tile of media": 2, "steps_tile of levels": 5,
                "step_march of high order": 3, "step_march of stored conductances": 3,
                "step_march of a correction": 6, "step_awake": 3,
-               "summarise of media": 2, "sum_face": 3,
+               "summarise of media": 2, "sum_faces": 3,
                "step_awake of media": 3, "step_awake of high order": 2,
                "correct_columns": 3, "smooth_tile": 3}
 LEAST_WAVES_ELSE = 4
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of steps_rows, steps_tile and steps_sums
 # those of all levels; of step_odd the numbers of the medium; of visit_box, track_cells, add_source,
-# sum_face, sum_surfaces_of_pass, correct_columns, summarise_tiles and step_awake the
+# sum_faces, sum_surfaces_of_pass, correct_columns, summarise_tiles and step_awake the
 # arguments.
 SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 70,
                  "steps_tile of media": 340, "steps_tile of levels": 130,
@@ -45,7 +45,7 @@ SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 7
                  "step_march of high order": 14,
                  "visit_box": 4, "visit_box of media": 94,
                  "visit_box of coarse grids": 40,
-                 "add_source": 56, "track_cells": 30, "sum_face": 104,
+                 "add_source": 56, "track_cells": 30, "sum_faces": 104,
                  "sum_surfaces_of_pass": 108,
                  "correct_columns": 32,
                  "step_awake": 220, "summarise_tiles": 50,

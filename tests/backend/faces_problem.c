@@ -82,5 +82,5 @@ void problem_make_faces(struct problem *p, enum kind kind, uint64_t *random)
         host_set(&p->layout, table, at + 2, radiates ? random_between(random, 1e-12, 1e-10) : 0);
         host_set(&p->layout, table, at + 3, fixed ? 1 : 0);
     }
-    m->affine = classes_affine(m->d_table, p->layout.precision, m->nclasses, m->nclosures);
+    m->radiating = classes_radiating(m->d_table, p->layout.precision, m->nclasses, m->nclosures);
 }

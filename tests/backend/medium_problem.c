@@ -15,7 +15,7 @@ bool problem_is_of_layers(const struct problem *p)
 {
     const int64_t *n = p->layout.cells;
     int64_t changes = 0;
-    bool plain = p->medium.affine && p->medium.first_closure[FACE_Z_MIN] == 0 &&
+    bool plain = p->medium.radiating == 0 && p->medium.first_closure[FACE_Z_MIN] == 0 &&
                  p->medium.first_closure[FACE_Z_MAX] == 0;
     for (int face = 0; face < FACE_Z_MIN; face++) {
         plain = plain && p->medium.d_patch[face] == NULL;
@@ -302,7 +302,7 @@ static void fill_table(struct problem *p, int npatches, bool affine, uint64_t *r
         fill_patches(p, (enum face)face, has_patches ? npatches : 0, random);
     }
     m->same_axes = classes_same_axes(table, p->layout.precision, n);
-    m->affine = classes_affine(table, p->layout.precision, n, m->nclosures);
+    m->radiating = classes_radiating(table, p->layout.precision, n, m->nclosures);
     m->d_table = table;
     m->d_weight = weight;
 }

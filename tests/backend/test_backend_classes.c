@@ -245,22 +245,23 @@ static struct class_closure random_closure(uint64_t *random)
                      random_below(random, 3) == 0}};
 }
 
-/* With members of `args` in host memory. */
-static void sum_plainly(const struct problem *p, const struct sum_face_args *args,
-                        __int128 (*wanted)[FACE_SUMS])
+/* With members of `args` and `terms` in host memory. */
+static void sum_plainly(const struct problem *p, const struct sum_faces_args *args,
+                        const struct face_terms *terms, __int128 (*wanted)[FACE_SUMS])
 {
     const struct layout *l = &p->layout;
     const struct box owned = layout_owned(l);
-    const struct box layer = box_inside(&owned, args->face, 1);
+    const struct box layer = box_inside(&owned, terms->face, 1);
     const int nclasses = p->medium.nclasses;
     for (int64_t n = 0; n < box_cells(&layer); n++) {
         int64_t at[AXIS_COUNT];
         box_cell(&layer, n, at);
         const int of_class = problem_class(p, at[0], at[1], at[2]);
         const int closure =
-            medium_closure(p->medium.d_patch[args->face], p->medium.patch_pitch[args->face], 0,
-                           nclasses, args->face, at, of_class);
-        struct class_closure own = args->d_own != NULL ? args->d_own[n] : args->d_closures[closure];
+            medium_closure(p->medium.d_patch[terms->face], p->medium.patch_pitch[terms->face], 0,
+                           nclasses, terms->face, at, of_class);
+        struct class_closure own =
+            terms->d_own != NULL ? terms->d_own[n] : terms->d_closures[closure];
         const double inside = host_get(l, p->h_in, layout_index(l, at[0], at[1], at[2]));
         __int128 *sums = wanted[closure / nclasses];
         if (own.conductance == 0) { /* no part of the body */
@@ -268,12 +269,12 @@ static void sum_plainly(const struct problem *p, const struct sum_face_args *arg
         }
         if (p->args.kind == KIND_ENTHALPY) {
             own = class_closure_of_heat(&own, &args->d_curves[args->d_material[of_class]],
-                                        args->face / 2, inside * args->heat_per_enthalpy,
-                                        args->spacing, args->volume);
+                                        terms->face / 2, inside * args->heat_per_enthalpy,
+                                        terms->spacing, args->volume);
         }
         sums[FACE_AREA] += fixed_point(class_closure_area(&own));
         sums[FACE_FLOW] += fixed_point(class_closure_flow(&own, inside));
-        own = class_closure_heated(own, args->d_sources, args->nsources, args->joule_per_kelvin,
+        own = class_closure_heated(own, terms->d_sources, terms->nsources, args->joule_per_kelvin,
                                    at[0], at[1], at[2] + args->offset[AXIS_Z]);
         sums[FACE_TEMPERATURE] +=
             fixed_point(class_closure_face(&own, inside) * class_closure_area(&own));
@@ -287,44 +288,103 @@ static int64_t face_cells(const struct problem *p, enum face face)
     return box_cells(&layer);
 }
 
-/* The operation, with copies in device memory. */
-static void check_face(struct rig *rig, const struct problem *p, const struct sum_face_args *plain,
-                       __int128 (*wanted)[FACE_SUMS])
+/* In device memory. */
+static struct face_terms upload_terms(struct rig *rig, const struct problem *p,
+                                      const struct face_terms *plain)
 {
-    const size_t closures_bytes = sizeof(struct class_closure) * (size_t)p->medium.nclosures;
-    const size_t sums_bytes = sizeof(struct exact_sum[FACE_SUMS]) * (size_t)plain->nconditions;
-    const size_t own_bytes = sizeof(struct class_closure) * (size_t)face_cells(p, plain->face);
-    const struct device_medium medium = problem_upload(rig, p);
-    struct device_medium given = medium;
-    void *made[] = {rig_upload(rig, p->h_in, layout_bytes(&p->layout)),
-                    rig_upload(rig, plain->d_closures, closures_bytes),
-                    rig_upload(rig, plain->d_material, MEDIUM_CLASSES),
-                    rig_upload(rig, curves, sizeof curves),
-                    rig_upload(rig, plain->d_sources, sizeof *plain->d_sources),
-                    rig_upload(rig, plain->d_sums, sums_bytes),
-                    plain->d_own != NULL ? rig_upload(rig, plain->d_own, own_bytes) : NULL};
-    struct sum_face_args args = *plain;
-    args.medium = &given;
-    args.d_field = made[0];
-    args.d_enthalpy = p->args.kind == KIND_ENTHALPY ? made[0] : NULL;
-    args.d_closures = made[1];
-    args.d_material = made[2];
-    args.d_curves = made[3];
-    args.d_sources = made[4];
-    args.d_sums = made[5];
-    args.d_own = made[6];
-    must(rig->backend->operations->sum_face(rig->queue, &args));
-    memset(&given, 0xFF, sizeof given);
-    struct exact_sum *found = rig_download(rig, args.d_sums, sums_bytes);
-    for (int n = 0; n < args.nconditions * FACE_SUMS; n++) {
-        const struct exact_sum expected = fixed_digits(wanted[n / FACE_SUMS][n % FACE_SUMS]);
+    const size_t closure = sizeof(struct class_closure);
+    const size_t own = plain->d_own != NULL ? (size_t)face_cells(p, plain->face) : 0;
+    struct face_terms terms = *plain;
+    terms.d_closures = rig_upload(rig, plain->d_closures, closure * (size_t)p->medium.nclosures);
+    terms.d_sources = rig_upload(rig, plain->d_sources, sizeof *plain->d_sources);
+    terms.d_sums = rig_upload(rig, plain->d_sums,
+                              sizeof(struct exact_sum[FACE_SUMS]) * (size_t)plain->nconditions);
+    terms.d_own = own > 0 ? rig_upload(rig, plain->d_own, closure * own) : NULL;
+    return terms;
+}
+
+static void check_sums(struct rig *rig, const struct face_terms *terms, const __int128 *wanted)
+{
+    const size_t nsums = FACE_SUMS * (size_t)terms->nconditions;
+    struct exact_sum *found = rig_download(rig, terms->d_sums, nsums * sizeof *found);
+    for (size_t n = 0; n < nsums; n++) {
+        const struct exact_sum expected = fixed_digits(wanted[n]);
         assert_memory_equal(&found[n], &expected, sizeof expected);
     }
     free(found);
+}
+
+/* The operation, with copies in device memory. */
+static void check_operation(struct rig *rig, const struct problem *p,
+                            const struct sum_faces_args *plain,
+                            __int128 (*wanted[FACE_COUNT])[FACE_SUMS])
+{
+    const struct device_medium medium = problem_upload(rig, p);
+    struct device_medium given = medium;
+    void *made[] = {rig_upload(rig, p->h_in, layout_bytes(&p->layout)),
+                    rig_upload(rig, plain->d_material, MEDIUM_CLASSES),
+                    rig_upload(rig, curves, sizeof curves)};
+    struct face_terms terms[FACE_COUNT];
+    struct sum_faces_args args = *plain;
+    for (int f = 0; f < args.nfaces; f++) {
+        terms[f] = upload_terms(rig, p, &plain->faces[f]);
+    }
+    args.faces = terms;
+    args.medium = &given;
+    args.d_field = made[0];
+    args.d_enthalpy = p->args.kind == KIND_ENTHALPY ? made[0] : NULL;
+    args.d_material = made[1];
+    args.d_curves = made[2];
+    must(rig->backend->operations->sum_faces(rig->queue, &args));
+    const struct face_terms then[FACE_COUNT] = {terms[0], terms[1], terms[2],
+                                                terms[3], terms[4], terms[5]};
+    memset(&given, 0xFF, sizeof given);
+    memset(terms, 0xFF, sizeof terms);
+    const struct runtime *runtime = rig->backend->runtime;
+    for (int f = 0; f < args.nfaces; f++) {
+        check_sums(rig, &then[f], wanted[f][0]);
+        runtime->memory_free(rig->device, (void *)then[f].d_closures);
+        runtime->memory_free(rig->device, (void *)then[f].d_sources);
+        runtime->memory_free(rig->device, (void *)then[f].d_own);
+        runtime->memory_free(rig->device, then[f].d_sums);
+    }
     problem_free_medium(rig, &medium);
     for (size_t n = 0; n < sizeof made / sizeof *made; n++) {
-        rig->backend->runtime->memory_free(rig->device, made[n]);
+        runtime->memory_free(rig->device, made[n]);
     }
+}
+
+/* Terms of the closed faces that are not left out. Returns their number; free what they have. */
+static int make_terms(const struct problem *p, const struct heat_source *source, uint64_t *random,
+                      struct face_terms terms[FACE_COUNT])
+{
+    const int nconditions = p->medium.nclosures / p->medium.nclasses;
+    int count = 0;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        if (!p->args.closed[f] || random_below(random, 4) == 0) {
+            continue;
+        }
+        struct class_closure *closures = calloc((size_t)p->medium.nclosures, sizeof *closures);
+        for (int c = 0; c < p->medium.nclosures; c++) {
+            closures[c] = random_closure(random);
+        }
+        const int64_t cells = random_below(random, 2) == 0 ? face_cells(p, (enum face)f) : 0;
+        struct class_closure *own = cells > 0 ? calloc((size_t)cells, sizeof *own) : NULL;
+        for (int64_t c = 0; c < cells; c++) {
+            own[c] = random_closure(random);
+        }
+        terms[count++] = (struct face_terms){
+            .face = (enum face)f,
+            .nconditions = nconditions,
+            .nsources = (int)random_below(random, 2),
+            .d_closures = closures,
+            .d_own = own,
+            .spacing = 1e-3,
+            .d_sources = source,
+            .d_sums = calloc((size_t)nconditions * FACE_SUMS, sizeof(struct exact_sum)),
+        };
+    }
+    return count;
 }
 
 /* With closures that are those of no step; the patches of a face are its conditions. */
@@ -336,10 +396,6 @@ static void check_faces(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
         uint8_t materials[MEDIUM_CLASSES];
         problem_create_kind(&p, n < 2 ? KIND_CLASSES : KIND_ENTHALPY, cells, closed_faces, 1,
                             (enum precision)(n % 2), &random);
-        const int nconditions = p.medium.nclosures / p.medium.nclasses;
-        struct class_closure *closures = calloc((size_t)p.medium.nclosures, sizeof *closures);
-        __int128(*wanted)[FACE_SUMS] = calloc((size_t)nconditions, sizeof *wanted);
-        struct exact_sum(*zeros)[FACE_SUMS] = calloc((size_t)nconditions, sizeof *zeros);
         const struct heat_source source = {
             .box = {.lo = {0, 1, 5}, .hi = {cells[0], cells[1], 5 + cells[2]}},
             .shape = {.start = {-2, -3, -7},
@@ -350,42 +406,38 @@ static void check_faces(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
                       .peak_front = 7,
                       .peak_rear = 7}};
         for (int c = 0; c < p.medium.nclosures; c++) {
-            closures[c] = random_closure(&random);
             materials[c % p.medium.nclasses] = (uint8_t)random_below(&random, 2);
         }
-        struct sum_face_args args = {
+        struct face_terms terms[FACE_COUNT];
+        const struct sum_faces_args args = {
             .layout = p.layout,
-            .face = (enum face)random_below(&random, FACE_COUNT),
-            .nconditions = nconditions,
-            .d_closures = closures,
+            .faces = terms,
+            .nfaces = make_terms(&p, &source, &random, terms),
             .d_material = materials,
             .d_curves = curves,
             .heat_per_enthalpy = 4e6,
-            .spacing = 1e-3,
             .volume = 1e-9,
-            .d_sources = &source,
-            .nsources = (int)random_below(&random, 2),
             .joule_per_kelvin = 4e-3,
             .offset = {0, 0, 5},
-            .d_sums = zeros[0],
         };
-        struct class_closure *own = calloc((size_t)face_cells(&p, args.face), sizeof *own);
-        for (int64_t c = 0; c < face_cells(&p, args.face); c++) {
-            own[c] = random_closure(&random);
+        __int128(*wanted[FACE_COUNT])[FACE_SUMS];
+        for (int f = 0; f < args.nfaces; f++) {
+            wanted[f] = calloc((size_t)terms[f].nconditions, sizeof *wanted[f]);
+            sum_plainly(&p, &args, &terms[f], wanted[f]);
         }
-        args.d_own = random_below(&random, 2) == 0 ? own : NULL;
-        sum_plainly(&p, &args, wanted);
         omp_set_num_threads(1 + (int)random_below(&random, 3));
-        for (int b = 0; b < rig_backend_count() && p.args.closed[args.face]; b++) {
+        for (int b = 0; b < rig_backend_count(); b++) {
             struct rig rig;
             rig_open(&rig, rig_backend_at(b));
-            check_face(&rig, &p, &args, wanted);
+            check_operation(&rig, &p, &args, wanted);
             rig_close(&rig);
         }
-        free(own);
-        free(zeros);
-        free(wanted);
-        free(closures);
+        for (int f = 0; f < args.nfaces; f++) {
+            free((void *)terms[f].d_closures);
+            free((void *)terms[f].d_own);
+            free(terms[f].d_sums);
+            free(wanted[f]);
+        }
         problem_destroy(&p);
     }
 }

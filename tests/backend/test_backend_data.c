@@ -31,7 +31,7 @@ TEST(backends_are_complete)
         const struct operations *o = backend->operations;
         assert_true(o->add_source != NULL);
         assert_true(o->sum_perfusion != NULL);
-        assert_true(o->sum_face != NULL);
+        assert_true(o->sum_faces != NULL);
         assert_true(o->sum_surfaces != NULL);
         assert_true(o->summarise_classes != NULL);
         assert_true(o->number_classes != NULL);

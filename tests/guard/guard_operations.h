@@ -57,9 +57,9 @@ struct field_access {
       WRITES_BOX(add_source, d_field) READS(add_source, d_values) READS(add_source, d_curve)       \
           READS_BOX(add_source, d_old))                                                            \
     X(sum_perfusion, HOST_ONE(sum_perfusion, medium), READS_BOX(sum_perfusion, d_field))           \
-    X(sum_face, HOST_ONE(sum_face, medium),                                                        \
-      READS_OWNED(sum_face, d_field) READS_OWNED(sum_face, d_enthalpy) READS(sum_face, d_closures) \
-          READS(sum_face, d_material) READS(sum_face, d_curves) READS(sum_face, d_sources))        \
+    X(sum_faces, HOST_ONE(sum_faces, medium) HOST_ARRAY(sum_faces, faces, nfaces),                 \
+      READS_OWNED(sum_faces, d_field) READS_OWNED(sum_faces, d_enthalpy)                           \
+          READS(sum_faces, d_material) READS(sum_faces, d_curves))                                 \
     X(sum_surfaces, HOST_ARRAY(sum_surfaces, levels, nsteps),                                      \
       READS(sum_surfaces, d_field) READS(sum_surfaces, d_elements) READS(sum_surfaces, d_pairs))   \
     X(sum_by_surface, ,                                                                            \

@@ -136,17 +136,17 @@ enum status cpu_summarise_classes(struct queue *queue, const struct summarise_cl
 /* Cells at a time: fewer than EXACT_PARTS_MAX_TERMS. */
 enum { FACE_PIECE = 1 << 14, CONDITIONS_MOST = 256 };
 
-static void sum_cell(const struct sum_face_args *args, const int64_t cell[AXIS_COUNT],
-                     struct exact_parts (*parts)[FACE_SUMS])
+static void sum_cell(const struct sum_faces_args *args, const struct face_terms *terms,
+                     const int64_t cell[AXIS_COUNT], struct exact_parts (*parts)[FACE_SUMS])
 {
     const struct device_medium *m = args->medium;
     const struct layout *l = &args->layout;
     const int64_t at = layout_index(&m->layout, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
-    const int closure = medium_closure(m->d_patch[args->face], m->patch_pitch[args->face], 0,
-                                       m->nclasses, args->face, cell, m->d_class[at] & m->mask);
-    struct class_closure own = args->d_own != NULL
-                                   ? args->d_own[medium_face_place(l->cells, args->face, cell)]
-                                   : args->d_closures[closure];
+    const int closure = medium_closure(m->d_patch[terms->face], m->patch_pitch[terms->face], 0,
+                                       m->nclasses, terms->face, cell, m->d_class[at] & m->mask);
+    struct class_closure own = terms->d_own != NULL
+                                   ? terms->d_own[medium_face_place(l->cells, terms->face, cell)]
+                                   : terms->d_closures[closure];
     struct exact_parts *of_patch = parts[closure / m->nclasses];
     if (own.conductance == 0) {
         return;
@@ -156,22 +156,22 @@ static void sum_cell(const struct sum_face_args *args, const int64_t cell[AXIS_C
     if (args->d_enthalpy != NULL) {
         const double u = precision_get(l->precision, args->d_enthalpy, element);
         const struct curve *curve = &args->d_curves[args->d_material[closure % m->nclasses]];
-        own = class_closure_of_heat(&own, curve, args->face / 2, u * args->heat_per_enthalpy,
-                                    args->spacing, args->volume);
+        own = class_closure_of_heat(&own, curve, terms->face / 2, u * args->heat_per_enthalpy,
+                                    terms->spacing, args->volume);
     }
-    const int axis = args->face / 2;
+    const int axis = terms->face / 2;
     if (m->has_lines) {
         own = class_closure_wide(&own, medium_lines_at(m, l->precision, axis, GRADED_WIDTH, cell));
     }
     if (m->d_g[axis] != NULL) {
         const int64_t stride[AXIS_COUNT] = {1, m->layout.pitch_y, m->layout.pitch_z};
         const double g =
-            precision_get(l->precision, m->d_g[axis], at + args->face % 2 * stride[axis]);
+            precision_get(l->precision, m->d_g[axis], at + terms->face % 2 * stride[axis]);
         own = class_closure_of_conductance(&own, g * args->heat_per_enthalpy * args->volume,
-                                           args->volume / args->spacing);
+                                           args->volume / terms->spacing);
     }
     exact_parts_add(&of_patch[FACE_FLOW], class_closure_flow(&own, inside));
-    own = class_closure_heated(own, args->d_sources, args->nsources, args->joule_per_kelvin,
+    own = class_closure_heated(own, terms->d_sources, terms->nsources, args->joule_per_kelvin,
                                args->offset[AXIS_X] + cell[AXIS_X],
                                args->offset[AXIS_Y] + cell[AXIS_Y],
                                args->offset[AXIS_Z] + cell[AXIS_Z]);
@@ -180,10 +180,10 @@ static void sum_cell(const struct sum_face_args *args, const int64_t cell[AXIS_C
     exact_parts_add(&of_patch[FACE_AREA], area);
 }
 
-enum status cpu_sum_face(struct queue *queue, const struct sum_face_args *args)
+static void sum_face(const struct sum_faces_args *args, const struct face_terms *terms)
 {
     const struct box owned = layout_owned(&args->layout);
-    const struct box layer = box_inside(&owned, args->face, 1);
+    const struct box layer = box_inside(&owned, terms->face, 1);
     const int64_t cells = box_cells(&layer);
 #pragma omp parallel for schedule(static) if (cells > FACE_PIECE)
     for (int64_t begin = 0; begin < cells; begin += FACE_PIECE) {
@@ -192,12 +192,19 @@ enum status cpu_sum_face(struct queue *queue, const struct sum_face_args *args)
         for (int64_t place = begin; place < end; place++) {
             int64_t cell[AXIS_COUNT];
             box_cell(&layer, place, cell);
-            sum_cell(args, cell, parts);
+            sum_cell(args, terms, cell, parts);
         }
 #pragma omp critical(sum_face)
-        for (int n = 0; n < args->nconditions * FACE_SUMS; n++) {
-            exact_sum_add_parts(&args->d_sums[n], &parts[n / FACE_SUMS][n % FACE_SUMS]);
+        for (int n = 0; n < terms->nconditions * FACE_SUMS; n++) {
+            exact_sum_add_parts(&terms->d_sums[n], &parts[n / FACE_SUMS][n % FACE_SUMS]);
         }
+    }
+}
+
+enum status cpu_sum_faces(struct queue *queue, const struct sum_faces_args *args)
+{
+    for (int f = 0; f < args->nfaces; f++) {
+        sum_face(args, &args->faces[f]);
     }
     return STATUS_OK;
 }

@@ -123,3 +123,8 @@ static __device__ __forceinline__ void arch_meeting_wait(arch_meeting *, unsigne
 
 /* No engine that copies tiles into shared memory: the ring is not built. */
 #define ARCH_HAS_TILE_COPY 0
+
+/* A parameter that no copy is made of, as always here. */
+#ifndef __grid_constant__
+#define __grid_constant__
+#endif

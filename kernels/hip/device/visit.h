@@ -33,18 +33,19 @@ static cell_sweep sweep_of(const struct box *box, int64_t most_blocks, int n = 1
 
 /* visit(i, j, k) with the first cell of each row; see for_part. */
 template <int N, typename VISIT>
-static __device__ __forceinline__ void visit_rows(const cell_sweep &s, const VISIT &visit)
+static __device__ __forceinline__ void visit_rows(const cell_sweep &s, const VISIT &visit,
+                                                  unsigned block = blockIdx.x)
 {
     const int64_t i =
-        s.box.lo[AXIS_X] + (int64_t)(blockIdx.x % s.across) * (s.lanes * N) + threadIdx.x % s.lanes;
+        s.box.lo[AXIS_X] + (int64_t)(block % s.across) * (s.lanes * N) + threadIdx.x % s.lanes;
     const unsigned ny = (unsigned)(s.box.hi[AXIS_Y] - s.box.lo[AXIS_Y]);
     const int64_t rows = ny * (s.box.hi[AXIS_Z] - s.box.lo[AXIS_Z]);
     const unsigned rows_per_block = VISIT_THREADS / s.lanes;
-    if (i >= s.box.hi[AXIS_X]) {
+    if (i >= s.box.hi[AXIS_X] || block >= s.nblocks) {
         return;
     }
-    for (int64_t row = (int64_t)(blockIdx.x / s.across) * rows_per_block + threadIdx.x / s.lanes;
-         row < rows; row += (int64_t)(gridDim.x / s.across) * rows_per_block) {
+    for (int64_t row = (int64_t)(block / s.across) * rows_per_block + threadIdx.x / s.lanes;
+         row < rows; row += (int64_t)(s.nblocks / s.across) * rows_per_block) {
         const unsigned k = (unsigned)row / ny; /* divisions of 64 bits are slow */
         visit(i, s.box.lo[AXIS_Y] + ((unsigned)row - k * ny), s.box.lo[AXIS_Z] + k);
     }

@@ -1,14 +1,13 @@
 /* Heat sources that no class has: moving ones, and those of a file, one thread per cell; the sums
- * of perfusion, of surfaces and of faces. */
+ * of perfusion and of surfaces. */
 /* first: they define KERNEL_INLINE */
 #include "kernels/hip/field/source_kernels.h"
 #include "kernels/hip/kind/faces.h"
 
-/* Blocks of the sum of a face: a few per multiprocessor, since a face has few cells; and of
- * surfaces, whose blocks have few faces each. PART: cells of a row that a thread reads at a time
- * for a sum; BESIDE: that it heats, at most LANES_MOST apart, so that a wave is mostly in or out of
- * an ellipsoid. */
-enum { FACE_BLOCKS_MOST = 256, SURFACE_BLOCKS_MOST = 1056, PART = 4, BESIDE = 4, LANES_MOST = 32 };
+/* Blocks of the sum of surfaces, which have few faces each. PART: cells of a row that a thread
+ * reads at a time for a sum; BESIDE: that it heats, at most LANES_MOST apart, so that a wave is
+ * mostly in or out of an ellipsoid. */
+enum { SURFACE_BLOCKS_MOST = 1056, PART = 4, BESIDE = 4, LANES_MOST = 32 };
 
 /* OF_FILE: by d_values; OF_CURVE: and by d_curve. Else sources whose w is along x. */
 template <typename REAL, bool OF_FILE, bool OF_CURVE>
@@ -373,103 +372,5 @@ enum status hip_exchange_surfaces(struct queue *queue, const struct exchange_sur
         exchange_surfaces<REAL>
             <<<nblocks, VISIT_THREADS, 0, queue->stream>>>(*args, queue->d_scratch);
         return hip_check(hipGetLastError(), "exchange_surfaces");
-    });
-}
-
-/* --- faces ------------------------------------------------------------------------------------ */
-
-/* The widths of the cells of a face from lines, cell 0 on; nullptr: none. */
-template <typename REAL> struct face_widths {
-    const REAL *across, *up;
-};
-
-/* `patch`: of cell (0, 0) of the face, or nullptr; rows `pitch` bytes apart. g: of the faces of
- * cells, 1/s, as the classes; nullptr: the closures are those of classes. */
-template <typename REAL>
-static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
-    const cell_sweep s, const struct sum_face_args args, const source_medium medium, int nclasses,
-    const uint8_t *patch, int64_t pitch, const REAL *g, const face_widths<REAL> widths,
-    struct hip_scratch *scratch)
-{
-    const REAL *field = static_cast<const REAL *>(args.d_field);
-    const REAL *enthalpy = static_cast<const REAL *>(args.d_enthalpy);
-    const int axis = args.face / 2;
-    for (int c = 0; c < args.nconditions; c++) {
-        const struct class_closure *closures = args.d_closures + (int64_t)c * nclasses;
-        tally flow = {};
-        tally temperature = {};
-        long long area = 0; /* fewer registers than an exact sum has */
-        visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
-            const int64_t at = (axis == AXIS_Z ? j : k) * pitch + (axis == AXIS_X ? j : i);
-            if ((patch != nullptr ? (int)patch[at] : 0) != c) {
-                return;
-            }
-            const int of_class = medium.classes[element_at(medium.layout, i, j, k)] & medium.mask;
-            const int64_t columns = axis == AXIS_X ? args.layout.cells[1] : args.layout.cells[0];
-            const int64_t place = (axis == AXIS_Z ? j : k) * columns + (axis == AXIS_X ? j : i);
-            const struct class_closure *from =
-                args.d_own != nullptr ? args.d_own + place : closures + of_class;
-            struct class_closure own = *from;
-            if (own.conductance == 0) {
-                return;
-            }
-            if (widths.across != nullptr) {
-                own = class_closure_wide(&own, (double)(widths.across[axis == AXIS_X ? j : i] *
-                                                        widths.up[axis == AXIS_Z ? j : k]));
-            }
-            area += own.area;
-            const int64_t element = element_at(args.layout, i, j, k);
-            const double inside = (double)field[element];
-            if (enthalpy != nullptr) {
-                own = class_closure_of_heat(&own, &args.d_curves[args.d_material[of_class]], axis,
-                                            (double)enthalpy[element] * args.heat_per_enthalpy,
-                                            args.spacing, args.volume);
-            }
-            if (g != nullptr) {
-                const double own_g = (double)g[element_at(medium.layout, i, j, k)];
-                own = class_closure_of_conductance(
-                    &own, own_g * args.heat_per_enthalpy * args.volume, args.volume / args.spacing);
-            }
-            flow.add(class_closure_flow(&own, inside));
-            own = class_closure_heated(own, args.d_sources, args.nsources, args.joule_per_kelvin,
-                                       args.offset[AXIS_X] + i, args.offset[AXIS_Y] + j,
-                                       args.offset[AXIS_Z] + k);
-            temperature.add(class_closure_face(&own, inside) * class_closure_area(&own));
-        });
-        add_block(&args.d_sums[FACE_SUMS * c + FACE_FLOW], flow);
-        add_block(&args.d_sums[FACE_SUMS * c + FACE_TEMPERATURE], temperature);
-        add_block(&args.d_sums[FACE_SUMS * c + FACE_AREA],
-                  {{0, (area & ((1LL << FACE_AREA_BITS) - 1)) << (40 - FACE_AREA_BITS),
-                    area >> FACE_AREA_BITS}});
-    }
-    __shared__ bool is_last;
-    if (is_last_block_of_all(scratch, &is_last)) {
-        for (int n = (int)threadIdx.x; n < FACE_SUMS * args.nconditions; n += VISIT_THREADS) {
-            face_sum_normalise(&args.d_sums[n]);
-        }
-    }
-}
-
-enum status hip_sum_face(struct queue *queue, const struct sum_face_args *args)
-{
-    const struct device_medium *m = args->medium;
-    const struct box owned = layout_owned(&args->layout);
-    const struct box layer = box_inside(&owned, args->face, 1);
-    const cell_sweep s = sweep_of(&layer, FACE_BLOCKS_MOST);
-    const int64_t stride[AXIS_COUNT] = {1, m->layout.pitch_y, m->layout.pitch_z};
-    const void *of_axis = m->d_g[args->face / 2];
-    return in_precision(args->layout.precision, [&](auto real) {
-        using REAL = decltype(real);
-        const REAL *g = of_axis != nullptr ? static_cast<const REAL *>(of_axis) +
-                                                 args->face % 2 * stride[args->face / 2]
-                                           : nullptr;
-        const int axis = args->face / 2;
-        const face_widths<REAL> widths = {
-            line_of<REAL>(m, axis == AXIS_X ? AXIS_Y : AXIS_X, GRADED_WIDTH),
-            line_of<REAL>(m, axis == AXIS_Z ? AXIS_Y : AXIS_Z, GRADED_WIDTH)};
-        sum_face<REAL><<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(
-            s, *args, source_medium{m->layout, m->d_class, nullptr, m->mask, nullptr}, m->nclasses,
-            m->d_patch[args->face], m->patch_pitch[args->face], g, widths, queue->d_scratch);
-        return hip_check(hipGetLastError(), "sum_face");
     });
 }

@@ -150,7 +150,10 @@ hip_step_launcher hip_launch_steps_staged_pair_4;
 hip_step_launcher hip_launch_steps_classes_2;
 hip_step_launcher hip_launch_steps_classes_3;
 bool hip_steps_classes_takes(const struct step_args *args);
-/* Two steps with conductances per cell, where no face radiates. */
+/* Bits of the faces of such a medium at which they advance no cell that is less than `nsteps` from
+ * them: those that radiate, those of x and y with patches, and where cells have own closures. */
+unsigned hip_steps_classes_apart(const struct step_args *args);
+/* Two steps with conductances per cell, of boxes that are as far from all closed faces. */
 hip_step_launcher hip_launch_steps_faces_2;
 bool hip_steps_faces_takes(const struct step_args *args);
 /* Add the sums over closed faces before each step, for boxes whose kernels did not. */

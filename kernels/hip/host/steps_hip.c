@@ -83,25 +83,57 @@ static enum status add_rest(struct hip_step *step, struct unsummed *rest, const 
     return STATUS_OK;
 }
 
-static hip_step_launcher *choose_launch(const struct step_args *args, const struct box *box)
+/* The part of a box that is at least `nsteps` cells from the closed faces of these bits. */
+static struct box inside_faces(const struct step_args *args, const struct box *box, unsigned faces)
+{
+    struct box inner = *box;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int lower = 2 * axis, upper = lower + 1;
+        const int64_t end = args->layout.cells[axis] - args->nsteps;
+        if ((faces >> (unsigned)lower & 1U) != 0 && args->levels->closed[lower] &&
+            inner.lo[axis] < args->nsteps) {
+            inner.lo[axis] = args->nsteps;
+        }
+        if ((faces >> (unsigned)upper & 1U) != 0 && args->levels->closed[upper] &&
+            inner.hi[axis] > end) {
+            inner.hi[axis] = end;
+        }
+    }
+    return inner;
+}
+
+/* For the cells of `box`, which becomes smaller where the others are those of
+ * hip_launch_steps_tile: at faces that a kernel of large boxes cannot close. */
+static hip_step_launcher *choose_launch(const struct step_args *args, struct box *box)
 {
     static hip_step_launcher *const staged[2][3] = {
         {hip_launch_steps_staged_2, hip_launch_steps_staged_3, hip_launch_steps_staged_4},
         {hip_launch_steps_staged_pair_2, hip_launch_steps_staged_pair_3,
          hip_launch_steps_staged_pair_4}};
     const bool corrects = coefficients_corrections(args->levels, args->nsteps) != 0;
+    const enum kind kind = args->levels->kind;
+    const unsigned apart = kind == KIND_FACES     ? (1U << FACE_COUNT) - 1
+                           : kind == KIND_CLASSES ? hip_steps_classes_apart(args)
+                                                  : 0;
+    const struct box inner = inside_faces(args, box, apart);
     if (rows_takes(args, box)) {
         return hip_launch_steps_rows;
     }
-    if (staged_takes(args, box) && hip_steps_faces_takes(args)) {
-        return hip_launch_steps_faces_2;
+    if (!staged_takes(args, &inner)) {
+        return hip_launch_steps_tile;
     }
-    if (staged_takes(args, box) && args->levels->kind == KIND_UNIFORM) {
+    if (kind == KIND_UNIFORM) {
         return staged[corrects][args->nsteps - 2];
     }
-    return staged_takes(args, box) && !corrects && hip_steps_classes_takes(args)
-               ? (args->nsteps == 2 ? hip_launch_steps_classes_2 : hip_launch_steps_classes_3)
-               : hip_launch_steps_tile;
+    if (hip_steps_faces_takes(args)) {
+        *box = inner;
+        return hip_launch_steps_faces_2;
+    }
+    if (!corrects && hip_steps_classes_takes(args)) {
+        *box = inner;
+        return args->nsteps == 2 ? hip_launch_steps_classes_2 : hip_launch_steps_classes_3;
+    }
+    return hip_launch_steps_tile;
 }
 
 /* The bits of all cells of a box were added; subtract those in args->without. */
@@ -121,23 +153,40 @@ static enum status without_bits(struct queue *queue, const struct step_args *arg
 }
 
 /* All cells of a box are advanced, so that its division into tiles stays the same. */
+static enum status advance_boxes(struct queue *queue, struct hip_step *step,
+                                 hip_step_launcher *launch, const struct box *boxes, int nboxes,
+                                 struct unsummed *rest)
+{
+    const struct step_args *args = step->args;
+    step->boxes = boxes;
+    step->nboxes = nboxes;
+    step->summed = false;
+    step->has_bits = false;
+    TRY(hip_check(launch(step), "kernel of several steps"));
+    TRY(hip_rest_of_bits(queue, step, boxes, nboxes));
+    for (int b = 0; b < nboxes; b++) {
+        TRY(without_bits(queue, args, &boxes[b]));
+        TRY(step->summed ? STATUS_OK : add_rest(step, rest, &boxes[b], args->nwithout));
+    }
+    return STATUS_OK;
+}
+
 static enum status several_steps(struct queue *queue, struct hip_step *step)
 {
     const struct step_args *args = step->args;
     struct unsummed rest = {.count = 0};
     for (int b = 0; b < args->nboxes; b++) {
-        const struct box *box = &args->boxes[b];
-        if (box_is_empty(box)) {
+        struct box pieces[FACE_COUNT], inner = args->boxes[b];
+        if (box_is_empty(&inner)) {
             continue;
         }
-        step->boxes = box;
-        step->nboxes = 1;
-        step->summed = false;
-        step->has_bits = false;
-        TRY(hip_check(choose_launch(args, box)(step), "kernel of several steps"));
-        TRY(hip_rest_of_bits(queue, step, box, 1));
-        TRY(without_bits(queue, args, box));
-        TRY(step->summed ? STATUS_OK : add_rest(step, &rest, box, args->nwithout));
+        hip_step_launcher *const launch = choose_launch(args, &inner);
+        const int npieces = box_shell(&args->boxes[b], &inner, pieces);
+        const int at_once = args->nwithout == 0 ? npieces : 1;
+        for (int p = 0; p < npieces; p += at_once) {
+            TRY(advance_boxes(queue, step, hip_launch_steps_tile, &pieces[p], at_once, &rest));
+        }
+        TRY(advance_boxes(queue, step, launch, &inner, 1, &rest));
     }
     return rest.count > 0 ? sum_rest(step, &rest) : STATUS_OK;
 }

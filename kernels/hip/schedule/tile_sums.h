@@ -9,14 +9,16 @@ template <int T> struct tile_sinks {
     face_sums of[T];
 };
 
-/* The same of a block, in the memory that it shares. */
+/* The same of a block, in the memory that it shares: of lanes with the same number, since those of
+ * a wave would wait for each other at one address. */
 template <int T> struct tile_sums {
-    unsigned long long part[T][FACE_COUNT][3]; /* of struct tally */
+    static constexpr int SLOTS = 32, PARTS = T * FACE_COUNT * 3;
+    unsigned long long part[T][FACE_COUNT][3][SLOTS]; /* of struct tally */
 
     __device__ __forceinline__ void begin()
     {
-        for (int n = (int)threadIdx.x; n < T * FACE_COUNT * 3; n += (int)blockDim.x) {
-            (&part[0][0][0])[n] = 0;
+        for (int n = (int)threadIdx.x; n < PARTS * SLOTS; n += (int)blockDim.x) {
+            (&part[0][0][0][0])[n] = 0;
         }
         __syncthreads();
     }
@@ -27,7 +29,7 @@ template <int T> struct tile_sums {
         one.add(x);
         for (int p = 0; p < 3; p++) {
             if (one.part[p] != 0) {
-                atomicAdd(&part[l][face][p], (unsigned long long)one.part[p]);
+                atomicAdd(&part[l][face][p][threadIdx.x % SLOTS], (unsigned long long)one.part[p]);
             }
         }
     }
@@ -35,6 +37,13 @@ template <int T> struct tile_sums {
     /* Add them to the sums of the faces. All threads of all blocks call. */
     __device__ __forceinline__ void end(const face_sums (&sums)[T])
     {
+        __syncthreads();
+        if ((int)threadIdx.x < PARTS) {
+            unsigned long long *const slots = (&part[0][0][0])[threadIdx.x];
+            for (int slot = 1; slot < SLOTS; slot++) {
+                slots[0] += slots[slot];
+            }
+        }
         __syncthreads();
 #pragma unroll /* the sums are parameters of the kernel: no index that differs between lanes */
         for (int n = 0; n < T * FACE_COUNT; n++) {
@@ -53,10 +62,11 @@ template <int T> struct tile_sums {
     }
 
     static __device__ __forceinline__ void add_to(struct exact_sum *sum,
-                                                  const unsigned long long (&parts)[3])
+                                                  const unsigned long long (&parts)[3][SLOTS])
     {
         long long digit[4];
-        digits_of({{(long long)parts[0], (long long)parts[1], (long long)parts[2]}}, digit);
+        digits_of({{(long long)parts[0][0], (long long)parts[1][0], (long long)parts[2][0]}},
+                  digit);
         for (int d = 0; d < 4 && sum != nullptr; d++) {
             if (digit[d] != 0) {
                 atomicAdd(reinterpret_cast<unsigned long long *>(&sum->digit[d]),

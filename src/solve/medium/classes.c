@@ -343,9 +343,11 @@ enum status classes_update(struct classes *classes, const struct problem *proble
                 problem->medium.curves == NULL &&
                 classes_same_axes(classes->h_values, problem->precision, problem->medium.nclasses);
         }
-        classes->args.affine = problem->medium.curves == NULL &&
-                               classes_affine(classes->h_values, problem->precision,
-                                              problem->medium.nclasses, classes->args.nclosures);
+        classes->args.radiating =
+            problem->medium.curves != NULL
+                ? (1U << FACE_COUNT) - 1
+                : classes_radiating(classes->h_values, problem->precision, problem->medium.nclasses,
+                                    classes->args.nclosures);
         classes->args.dt_number += same_dt ? 0 : 1;
         classes->time = op->when.time;
         classes->dt = op->dt;

@@ -36,7 +36,7 @@ struct classes {
     void *d_material;  /* [MEDIUM_CLASSES]: the number of the material of each class */
     void *d_group;     /* the same, or of a graded grid the class: cells of one summary are equal */
     void *d_summaries; /* [MEDIUM_CLASSES]: for summarise_classes */
-    /* For sum_face: of all faces, operator_closure_count closures each, and those of cells that
+    /* For sum_faces: of all faces, operator_closure_count closures each, and those of cells that
      * have their own; all conditions, then all surfaces; the sources; and the curves of materials,
      * or NULL. */
     void *d_closures, *d_face_sums, *d_beams, *d_curves;

@@ -224,6 +224,20 @@ static enum status sum_mine(struct face_reading *reading)
                                     sizeof *closures->beam));
     TRY(runtime->copy_to_device(engine->bulk_queue, classes->d_face_sums, classes->h_face_sums,
                                 bytes));
+    struct face_terms terms[FACE_COUNT];
+    struct sum_faces_args args = {
+        .layout = field->layout,
+        .medium = &classes->args,
+        .d_field = field_temperature(field),
+        .faces = terms,
+        .d_enthalpy = problem->medium.curves != NULL ? field->d_now : NULL,
+        .d_material = classes->d_material,
+        .d_curves = classes->d_curves,
+        .heat_per_enthalpy = problem->medium.heat_capacity_volume,
+        .volume = grid_cell_volume(&problem->grid),
+        .joule_per_kelvin = problem_joule_per_kelvin(problem),
+    };
+    memcpy(args.offset, field->placement.offset, sizeof args.offset);
     struct class_closure *d_own =
         (struct class_closure *)classes->d_closures + (ptrdiff_t)FACE_COUNT * per_face;
     for (int f = 0; f < FACE_COUNT; f++) {
@@ -231,35 +245,26 @@ static enum status sum_mine(struct face_reading *reading)
             const int64_t own = classes->first_closure[f] > 0 ? classes->patches.face[f].cells : 0;
             struct class_closure *d_closures =
                 (struct class_closure *)classes->d_closures + (ptrdiff_t)f * per_face;
-            struct sum_face_args args = {
-                .layout = field->layout,
-                .medium = &classes->args,
-                .d_field = field_temperature(field),
+            struct face_terms *of = &terms[args.nfaces++];
+            *of = (struct face_terms){
                 .face = (enum face)f,
                 .nconditions = boundary->nconditions[f],
                 .d_closures = d_closures,
                 .d_own = own > 0 ? d_own : NULL,
-                .d_enthalpy = problem->medium.curves != NULL ? field->d_now : NULL,
-                .d_material = classes->d_material,
-                .d_curves = classes->d_curves,
-                .heat_per_enthalpy = problem->medium.heat_capacity_volume,
                 .spacing = grid_smallest_width(&problem->grid, face_axis((enum face)f)),
-                .volume = grid_cell_volume(&problem->grid),
-                .joule_per_kelvin = problem_joule_per_kelvin(problem),
                 .d_sums = (struct exact_sum *)classes->d_face_sums +
                           FACE_SUMS * (int64_t)first_of(boundary, f),
             };
-            memcpy(args.offset, field->placement.offset, sizeof args.offset);
-            args.d_sources = (struct heat_source *)classes->d_beams +
-                             (beams_of(closures, (enum face)f, &args.nsources) - closures->beam);
+            of->d_sources = (struct heat_source *)classes->d_beams +
+                            (beams_of(closures, (enum face)f, &of->nsources) - closures->beam);
             TRY(runtime->copy_to_device(engine->bulk_queue, d_closures, closures->classes[f],
                                         (size_t)per_face * sizeof *d_closures));
             TRY(runtime->copy_to_device(engine->bulk_queue, d_own, closures->classes[f] + per_face,
                                         (size_t)own * sizeof *d_own));
             d_own += own;
-            TRY(engine->operations->sum_face(engine->bulk_queue, &args));
         }
     }
+    TRY(engine->operations->sum_faces(engine->bulk_queue, &args));
     TRY(reading->of_surfaces ? sum_surfaces(closures) : STATUS_OK);
     return runtime->copy_to_host(engine->bulk_queue, classes->h_face_sums, classes->d_face_sums,
                                  bytes);

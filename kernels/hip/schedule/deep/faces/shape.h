@@ -3,7 +3,6 @@
 
 #include "kernels/hip/kind/faces.h"
 #include "kernels/hip/schedule/ring/ring.h"
-#include "kernels/hip/schedule/tile_sums.h"
 #include "kernels/hip/schedule/tiling.h"
 
 #if ARCH_HAS_TILE_COPY
@@ -26,12 +25,10 @@ template <typename REAL_> struct faces_shape {
     static constexpr int STAGE = AT_CLASSES + TY * CLASS_PITCH / (int)sizeof(REAL);
     static constexpr uint32_t ARRIVING = STAGE * (int)sizeof(REAL);
     /* Behind the stages: the first and last rows of waves, of level 1, of two parities; the heat of
-     * each class in each step; sums of lanes over faces of x, and of y before each step. */
+     * each class in each step. */
     static constexpr int EDGES = 2 * WAVES * TX, AT_EDGES = STAGES * STAGE;
     static constexpr int AT_HEAT = AT_EDGES + 2 * EDGES, HEAT = UINT8_MAX + 1;
-    static constexpr int AT_SUMS = AT_HEAT + T * 2 * HEAT;
-    static constexpr int BYTES =
-        AT_SUMS * (int)sizeof(REAL) + (1 + T) * WAVES * ARCH_WAVE * (int)sizeof(struct tally);
+    static constexpr int BYTES = (AT_HEAT + T * 2 * HEAT) * (int)sizeof(REAL);
     static_assert(STAGE * sizeof(REAL) % 128 == 0 && BYTES < 226 * 1024, "of a block");
 };
 
@@ -42,22 +39,12 @@ struct faces_column {
     int k_begin, k_end; /* planes */
     int x_begin, x_end; /* cells */
     int y_begin, y_end; /* rows */
-    unsigned sides;     /* bit f: cells at the closed face f of x or y */
 
     /* The planes that arrive, from T before the first one on; even, as levels take turns. */
     __device__ __forceinline__ int rounds() const
     {
         return (k_end - k_begin + 2 * T + 1) & ~1;
     }
-};
-
-/* Cells at closed faces before a step. own: the byte of the class. */
-template <typename REAL, int N> struct edge_cells {
-    int step[N];
-    REAL inside[N], g[N], outside[N];
-    uint32_t own[N];
-    int64_t cell[N][AXIS_COUNT];
-    bool on[N], counts[N]; /* it is needed; it is in the sum of the face */
 };
 
 #endif

@@ -5,7 +5,8 @@
  * rows: every value of a stage is read once, and what later rounds need of it stays in registers;
  * only the first and last rows of waves of level 1 go through shared memory, where all waves meet
  * once in a round. What level 1 has at the edges of a tile is wrong and reaches no cell that is
- * written.
+ * written. No cell of a tile is at a closed face: with one, all waves of its block would take twice
+ * as long for a plane, and the others keep its pace.
  *
  * Tiles begin at whole sectors of 32 bytes: rows that do not take twice as many requests to the L2
  * cache, which then is the limit. Blocks keep a common pace, as in the ring, so that the edges of
@@ -32,9 +33,7 @@ enum { LEAD = 2 }; /* planes that a block may be ahead of the slowest one */
 
 template <typename REAL>
 static __device__ __forceinline__ faces_column column_of(const tiling &t,
-                                                         const faces_columns &columns,
-                                                         const grid_view<REAL> &view,
-                                                         const faces<REAL, T> &kind, int item)
+                                                         const faces_columns &columns, int item)
 {
     typedef faces_shape<REAL> S;
     const int tile = item % columns.tiles;
@@ -49,30 +48,21 @@ static __device__ __forceinline__ faces_column column_of(const tiling &t,
     c.x_end = min(c.x + S::TX - S::V, (int)t.hi[0]);
     c.y_begin = max(c.y + 1, (int)t.lo[1]);
     c.y_end = min(c.y + S::TY - 1, (int)t.hi[1]);
-    const int lo[2] = {c.x, c.y}, hi[2] = {c.x + S::TX, c.y + S::TY};
-    c.sides = 0;
-    for (int face = FACE_X_MIN; face <= FACE_Y_MAX; face++) {
-        const int axis = face / 2;
-        const int cell = face % 2 == 0 ? 0 : (int)view.cells[axis] - 1;
-        c.sides |= kind.closed[face] && cell >= lo[axis] && cell < hi[axis] ? 1U << face : 0U;
-    }
     return c;
 }
 
 /* One thread: keep the stages full. */
 template <typename REAL>
 static __device__ __forceinline__ void fetch(const tiling &t, const faces_columns &columns,
-                                             const grid_view<REAL> &view,
-                                             const faces<REAL, T> &kind, const faces_maps &maps,
-                                             REAL *shared, arch_arrivals *filled,
-                                             arch_arrivals *emptied)
+                                             const faces_maps &maps, REAL *shared,
+                                             arch_arrivals *filled, arch_arrivals *emptied)
 {
     typedef faces_shape<REAL> S;
     unsigned number = 0;
     bool patient = true;
     for (int item = (int)blockIdx.x, patch = 0; item < columns.items;
          item += (int)gridDim.x, patch++) {
-        const faces_column c = column_of<REAL>(t, columns, view, kind, item);
+        const faces_column c = column_of<REAL>(t, columns, item);
         const unsigned nblocks =
             (unsigned)min((int)gridDim.x, columns.items - patch * (int)gridDim.x);
         unsigned *const count = columns.pace + patch * columns.groups;
@@ -127,14 +117,8 @@ static __device__ __forceinline__ void take(faces_march<REAL> &my, const faces_c
         at.classes + slot * S::STAGE * (int)sizeof(REAL) + c.class_shift};
     const REAL *const edges_of_last = at.edges + (1 - A) * S::EDGES;
     REAL *const edges = at.edges + A * S::EDGES;
-    const bool near_z = (my.kind.closed[FACE_Z_MIN] && k <= T) ||
-                        (my.kind.closed[FACE_Z_MAX] && k >= (int)my.view.cells[2]);
     arch_arrivals_wait(at.filled + slot, at.number / S::STAGES & 1);
-    if (c.sides != 0 || near_z) {
-        my.template round<A, true>(k, c, now, at.emptied + slot, at.met, edges_of_last, edges, to);
-    } else {
-        my.template round<A, false>(k, c, now, at.emptied + slot, at.met, edges_of_last, edges, to);
-    }
+    my.template round<A>(k, c, now, at.emptied + slot, at.met, edges_of_last, edges, to);
     at.number++;
 }
 
@@ -143,16 +127,13 @@ static __device__ __forceinline__ void advance(faces_march<REAL> &my, const tili
                                                const faces_columns &columns, faces_stages<REAL> &at)
 {
     for (int item = (int)blockIdx.x; item < columns.items; item += (int)gridDim.x) {
-        const faces_column c = column_of<REAL>(t, columns, my.view, my.kind, item);
+        const faces_column c = column_of<REAL>(t, columns, item);
         const int last = c.k_begin - T + c.rounds();
         my.start(c);
         REAL *to = my.view.out + my.view.at(my.i, my.j, c.k_begin - 2 * T);
         for (int k = c.k_begin - T; k < last; k += 2, to += 2 * my.view.pitch_z) {
             take<0>(my, c, k, at, to);
             take<1>(my, c, k + 1, at, to + my.view.pitch_z);
-        }
-        if (my.sinks.any) {
-            my.finish();
         }
     }
 }
@@ -161,7 +142,7 @@ template <typename REAL>
 static __global__ __launch_bounds__(faces_shape<REAL>::THREADS, 1) void steps_faces(
     const __grid_constant__ faces_maps maps, const __grid_constant__ grid_view<REAL> view,
     const __grid_constant__ faces<REAL, T> kind, const __grid_constant__ tiling t,
-    const __grid_constant__ tile_sinks<T> sinks, const __grid_constant__ faces_columns columns)
+    const __grid_constant__ faces_columns columns, struct hip_scratch *scratch)
 {
     typedef faces_shape<REAL> S;
     extern __shared__ __attribute__((aligned(128))) char memory[];
@@ -192,11 +173,7 @@ static __global__ __launch_bounds__(faces_shape<REAL>::THREADS, 1) void steps_fa
     const int wave = (int)arch_first_lane_value(threadIdx.x / ARCH_WAVE) - S::FETCHERS;
     if (wave >= 0) {
         arch_raise_registers<S::RAISED>();
-        struct tally *const sums = reinterpret_cast<struct tally *>(shared + S::AT_SUMS);
-        constexpr int WORKERS = S::WAVES * ARCH_WAVE;
-        faces_march<REAL> my = {view, kind, t, sinks, heat};
-        my.sum_x = sums + wave * ARCH_WAVE + threadIdx.x % ARCH_WAVE;
-        my.sum_y = sums + WORKERS + T * (my.sum_x - sums);
+        faces_march<REAL> my = {view, kind, heat};
         my.lane = (int)threadIdx.x % ARCH_WAVE;
         my.wave = wave;
         const int row = wave * S::ROWS, lane = my.lane * S::V;
@@ -212,17 +189,13 @@ static __global__ __launch_bounds__(faces_shape<REAL>::THREADS, 1) void steps_fa
     } else {
         arch_lower_registers<S::LOWERED>();
         if (wave == -S::FETCHERS && arch_is_chosen()) {
-            fetch<REAL>(t, columns, view, kind, maps, shared, filled, emptied);
+            fetch<REAL>(t, columns, maps, shared, filled, emptied);
         }
     }
-    if ((sinks.any || columns.groups > 0) && is_last_block_of_all(sinks.of[0].scratch, &is_last)) {
+    if (columns.groups > 0 && is_last_block_of_all(scratch, &is_last)) {
         const int patches = (columns.items + (int)gridDim.x - 1) / (int)gridDim.x;
         for (int n = (int)threadIdx.x; n < patches * columns.groups; n += S::THREADS) {
             columns.pace[n] = 0;
-        }
-#pragma unroll
-        for (int l = 0; l < T; l++) {
-            normalise_face_sums(sinks.of[l], FACE_COUNT * l);
         }
     }
 }
@@ -331,9 +304,9 @@ template <typename REAL> static hipError_t launch(struct hip_step *step)
     if ((columns.items + nblocks - 1) / nblocks * columns.groups > HIP_PACE_COUNTERS) {
         columns.groups = 0;
     }
-    step->summed = true;
+    step->summed = true; /* no cell is at a closed face */
     steps_faces<REAL><<<(unsigned)nblocks, S::THREADS, S::BYTES, step->stream>>>(
-        maps, view, kind, t, sinks_of<T>(args->levels, step->d_scratch), columns);
+        maps, view, kind, t, columns, step->d_scratch);
     return hipGetLastError();
 }
 
@@ -341,8 +314,7 @@ bool hip_steps_faces_takes(const struct step_args *args)
 {
     const struct device_medium *m = &args->levels->medium;
     return args->levels->kind == KIND_FACES && args->nsteps == T && args->nwithout == 0 &&
-           coefficients_corrections(args->levels, T) == 0 && hip_step_medium_takes(m) &&
-           m->affine && args->levels[T - 1].medium.affine && !m->has_lines;
+           coefficients_corrections(args->levels, T) == 0 && hip_step_medium_takes(m);
 }
 
 hipError_t hip_launch_steps_faces_2(struct hip_step *step)
