@@ -197,7 +197,7 @@ static __attribute__((noinline)) void step_part_of_row(const struct stencil *s, 
     for (int64_t i = 0; i < n; i++) {
         const REAL *of = (const REAL *)m->d_table + medium_cell_at(p.of_class[i] & m->mask);
         added[i] = of[0];
-        q[i] = of[1];
+        q[i] = s->graded ? 0 : of[1];
     }
     const REAL *const *g = p.g;
     const REAL *const *beside = p.neighbour;
