@@ -7,9 +7,9 @@
  * graded_line graded_line) closures are those of a face of the area 1, and g there is that of such
  * a face, too.
  *
- * A graded medium has sigma 1, no q, and for each face the share (g dt) v, g and v those of the face and
- * of the cell in the lines of its axis: the widths across cancel. The shares of two cells at a face
- * are of one flow up to a rounding each. */
+ * A graded medium has sigma 1, no q, and for each face the share (g dt) v, g and v those of the
+ * face and of the cell in the lines of its axis: the widths across cancel. The shares of two cells
+ * at a face are of one flow up to a rounding each. */
 #pragma once
 
 #include "kernels/cell/medium_cell.h"
