@@ -71,11 +71,6 @@ template <typename T> static __device__ __forceinline__ T arch_shift_down(T valu
     return __shfl_down_sync(0xFFFFFFFFU, value, (unsigned)lanes);
 }
 
-template <typename T> static __device__ __forceinline__ T arch_lane_value(T value, int lane)
-{
-    return __shfl_sync(0xFFFFFFFFU, value, lane);
-}
-
 static __device__ __forceinline__ bool arch_any(bool condition)
 {
     return __any_sync(0xFFFFFFFFU, condition) != 0;

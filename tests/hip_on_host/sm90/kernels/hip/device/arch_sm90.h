@@ -38,11 +38,6 @@ template <typename T> static T arch_shift_down(T value, int lanes)
     return __shfl_down(value, (unsigned)lanes);
 }
 
-template <typename T> static T arch_lane_value(T value, int lane)
-{
-    return hip_on_host::from_lane("arch_lane_value", value, lane);
-}
-
 static inline bool arch_any(bool condition)
 {
     return __any(condition) != 0;
