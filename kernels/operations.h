@@ -123,11 +123,11 @@ enum { FACE_FLOW, FACE_TEMPERATURE, FACE_AREA, FACE_SUMS };
 struct face_terms {
     enum face face;
     int nconditions, nsources;
-    const struct class_closure *d_closures; /* [condition][class] */
-    const struct class_closure *d_own;      /* of each cell of the face instead; NULL: none */
-    double spacing;                         /* of the smallest cell, across the face, m */
-    const struct heat_source *d_sources;    /* nsources, on this face, in K per second */
-    struct exact_sum *d_sums;               /* [condition][FACE_SUMS] */
+    int first_source;      /* its sources begin there in d_sources */
+    int first_sum;         /* the same in d_sums: [condition][FACE_SUMS] */
+    int64_t first_closure; /* the same in d_closures: [condition][class] */
+    int64_t first_own;     /* there: one for each cell of the face instead; -1: none */
+    double spacing;        /* of the smallest cell, across the face, m */
 };
 struct sum_faces_args {
     struct layout layout;
@@ -135,6 +135,10 @@ struct sum_faces_args {
     const void *d_field;                /* temperatures; valid cells */
     const struct face_terms *faces;     /* [nfaces], FACE_COUNT at most */
     int nfaces;
+    /* All faces share these arrays; sources are in K per second. */
+    const struct class_closure *d_closures;
+    const struct heat_source *d_sources;
+    struct exact_sum *d_sums;
     /* NULL, or of an enthalpy: its values, the material of each class and their curves. */
     const void *d_enthalpy;
     const uint8_t *d_material;

@@ -245,9 +245,11 @@ static struct class_closure random_closure(uint64_t *random)
                      random_below(random, 3) == 0}};
 }
 
-/* With members of `args` and `terms` in host memory. */
+enum { SOURCES = 2 };
+
+/* With members of `args` in host memory. */
 static void sum_plainly(const struct problem *p, const struct sum_faces_args *args,
-                        const struct face_terms *terms, __int128 (*wanted)[FACE_SUMS])
+                        const struct face_terms *terms, __int128 *wanted)
 {
     const struct layout *l = &p->layout;
     const struct box owned = layout_owned(l);
@@ -261,9 +263,10 @@ static void sum_plainly(const struct problem *p, const struct sum_faces_args *ar
             medium_closure(p->medium.d_patch[terms->face], p->medium.patch_pitch[terms->face], 0,
                            nclasses, terms->face, at, of_class);
         struct class_closure own =
-            terms->d_own != NULL ? terms->d_own[n] : terms->d_closures[closure];
+            args->d_closures[terms->first_own >= 0 ? terms->first_own + n
+                                                   : terms->first_closure + closure];
         const double inside = host_get(l, p->h_in, layout_index(l, at[0], at[1], at[2]));
-        __int128 *sums = wanted[closure / nclasses];
+        __int128 *sums = wanted + terms->first_sum + closure / nclasses * FACE_SUMS;
         if (own.conductance == 0) { /* no part of the body */
             continue;
         }
@@ -274,8 +277,9 @@ static void sum_plainly(const struct problem *p, const struct sum_faces_args *ar
         }
         sums[FACE_AREA] += fixed_point(class_closure_area(&own));
         sums[FACE_FLOW] += fixed_point(class_closure_flow(&own, inside));
-        own = class_closure_heated(own, terms->d_sources, terms->nsources, args->joule_per_kelvin,
-                                   at[0], at[1], at[2] + args->offset[AXIS_Z]);
+        own = class_closure_heated(own, args->d_sources + terms->first_source, terms->nsources,
+                                   args->joule_per_kelvin, at[0], at[1],
+                                   at[2] + args->offset[AXIS_Z]);
         sums[FACE_TEMPERATURE] +=
             fixed_point(class_closure_face(&own, inside) * class_closure_area(&own));
     }
@@ -288,75 +292,66 @@ static int64_t face_cells(const struct problem *p, enum face face)
     return box_cells(&layer);
 }
 
-/* In device memory. */
-static struct face_terms upload_terms(struct rig *rig, const struct problem *p,
-                                      const struct face_terms *plain)
+/* The operation, with copies in device memory. */
+static void check_operation(struct rig *rig, const struct problem *p,
+                            const struct sum_faces_args *plain, size_t nclosures, size_t nsums,
+                            const __int128 *wanted)
 {
-    const size_t closure = sizeof(struct class_closure);
-    const size_t own = plain->d_own != NULL ? (size_t)face_cells(p, plain->face) : 0;
-    struct face_terms terms = *plain;
-    terms.d_closures = rig_upload(rig, plain->d_closures, closure * (size_t)p->medium.nclosures);
-    terms.d_sources = rig_upload(rig, plain->d_sources, sizeof *plain->d_sources);
-    terms.d_sums = rig_upload(rig, plain->d_sums,
-                              sizeof(struct exact_sum[FACE_SUMS]) * (size_t)plain->nconditions);
-    terms.d_own = own > 0 ? rig_upload(rig, plain->d_own, closure * own) : NULL;
-    return terms;
-}
-
-static void check_sums(struct rig *rig, const struct face_terms *terms, const __int128 *wanted)
-{
-    const size_t nsums = FACE_SUMS * (size_t)terms->nconditions;
-    struct exact_sum *found = rig_download(rig, terms->d_sums, nsums * sizeof *found);
+    const struct device_medium medium = problem_upload(rig, p);
+    const struct runtime *runtime = rig->backend->runtime;
+    struct device_medium given = medium;
+    void *d_field = rig_upload(rig, p->h_in, layout_bytes(&p->layout));
+    void *d_closures = rig_upload(rig, plain->d_closures, nclosures * sizeof *plain->d_closures);
+    void *d_sources = rig_upload(rig, plain->d_sources, SOURCES * sizeof *plain->d_sources);
+    void *d_sums = rig_upload(rig, plain->d_sums, nsums * sizeof *plain->d_sums);
+    void *d_material = rig_upload(rig, plain->d_material, MEDIUM_CLASSES);
+    void *d_curves = rig_upload(rig, curves, sizeof curves);
+    struct face_terms terms[FACE_COUNT];
+    struct sum_faces_args args = *plain;
+    memcpy(terms, plain->faces, (size_t)plain->nfaces * sizeof *terms);
+    args.faces = terms;
+    args.medium = &given;
+    args.d_field = d_field;
+    args.d_closures = d_closures;
+    args.d_sources = d_sources;
+    args.d_sums = d_sums;
+    args.d_enthalpy = p->args.kind == KIND_ENTHALPY ? d_field : NULL;
+    args.d_material = d_material;
+    args.d_curves = d_curves;
+    must(rig->backend->operations->sum_faces(rig->queue, &args));
+    memset(&given, 0xFF, sizeof given);
+    memset(terms, 0xFF, sizeof terms);
+    struct exact_sum *found = rig_download(rig, d_sums, nsums * sizeof *found);
     for (size_t n = 0; n < nsums; n++) {
         const struct exact_sum expected = fixed_digits(wanted[n]);
         assert_memory_equal(&found[n], &expected, sizeof expected);
     }
     free(found);
-}
-
-/* The operation, with copies in device memory. */
-static void check_operation(struct rig *rig, const struct problem *p,
-                            const struct sum_faces_args *plain,
-                            __int128 (*wanted[FACE_COUNT])[FACE_SUMS])
-{
-    const struct device_medium medium = problem_upload(rig, p);
-    struct device_medium given = medium;
-    void *made[] = {rig_upload(rig, p->h_in, layout_bytes(&p->layout)),
-                    rig_upload(rig, plain->d_material, MEDIUM_CLASSES),
-                    rig_upload(rig, curves, sizeof curves)};
-    struct face_terms terms[FACE_COUNT];
-    struct sum_faces_args args = *plain;
-    for (int f = 0; f < args.nfaces; f++) {
-        terms[f] = upload_terms(rig, p, &plain->faces[f]);
-    }
-    args.faces = terms;
-    args.medium = &given;
-    args.d_field = made[0];
-    args.d_enthalpy = p->args.kind == KIND_ENTHALPY ? made[0] : NULL;
-    args.d_material = made[1];
-    args.d_curves = made[2];
-    must(rig->backend->operations->sum_faces(rig->queue, &args));
-    const struct face_terms then[FACE_COUNT] = {terms[0], terms[1], terms[2],
-                                                terms[3], terms[4], terms[5]};
-    memset(&given, 0xFF, sizeof given);
-    memset(terms, 0xFF, sizeof terms);
-    const struct runtime *runtime = rig->backend->runtime;
-    for (int f = 0; f < args.nfaces; f++) {
-        check_sums(rig, &then[f], wanted[f][0]);
-        runtime->memory_free(rig->device, (void *)then[f].d_closures);
-        runtime->memory_free(rig->device, (void *)then[f].d_sources);
-        runtime->memory_free(rig->device, (void *)then[f].d_own);
-        runtime->memory_free(rig->device, then[f].d_sums);
-    }
     problem_free_medium(rig, &medium);
+    void *const made[] = {d_field, d_closures, d_sources, d_sums, d_material, d_curves};
     for (size_t n = 0; n < sizeof made / sizeof *made; n++) {
         runtime->memory_free(rig->device, made[n]);
     }
 }
 
-/* Terms of the closed faces that are not left out. Returns their number; free what they have. */
-static int make_terms(const struct problem *p, const struct heat_source *source, uint64_t *random,
-                      struct face_terms terms[FACE_COUNT])
+/* Append n closures. Returns the place of the first. */
+static int64_t add_closures(struct class_closure **closures, size_t *count, int64_t n,
+                            uint64_t *random)
+{
+    const size_t first = *count;
+    *count += (size_t)n;
+    *closures = realloc(*closures, *count * sizeof **closures);
+    assert_non_null(*closures);
+    for (size_t c = first; c < *count; c++) {
+        (*closures)[c] = random_closure(random);
+    }
+    return (int64_t)first;
+}
+
+/* Terms of the closed faces that are not left out, whose closures are appended. Returns their
+ * number. The sums have room for all faces. */
+static int make_terms(const struct problem *p, uint64_t *random, struct face_terms *terms,
+                      struct class_closure **closures, size_t *nclosures)
 {
     const int nconditions = p->medium.nclosures / p->medium.nclasses;
     int count = 0;
@@ -364,25 +359,22 @@ static int make_terms(const struct problem *p, const struct heat_source *source,
         if (!p->args.closed[f] || random_below(random, 4) == 0) {
             continue;
         }
-        struct class_closure *closures = calloc((size_t)p->medium.nclosures, sizeof *closures);
-        for (int c = 0; c < p->medium.nclosures; c++) {
-            closures[c] = random_closure(random);
-        }
-        const int64_t cells = random_below(random, 2) == 0 ? face_cells(p, (enum face)f) : 0;
-        struct class_closure *own = cells > 0 ? calloc((size_t)cells, sizeof *own) : NULL;
-        for (int64_t c = 0; c < cells; c++) {
-            own[c] = random_closure(random);
-        }
-        terms[count++] = (struct face_terms){
+        const bool own = random_below(random, 2) == 0;
+        struct face_terms *made = &terms[count++];
+        *made = (struct face_terms){
             .face = (enum face)f,
             .nconditions = nconditions,
-            .nsources = (int)random_below(random, 2),
-            .d_closures = closures,
-            .d_own = own,
+            .first_source = (int)random_below(random, SOURCES),
+            .first_sum = f * nconditions * FACE_SUMS,
+            .first_closure = add_closures(closures, nclosures, p->medium.nclosures, random),
+            .first_own = -1,
             .spacing = 1e-3,
-            .d_sources = source,
-            .d_sums = calloc((size_t)nconditions * FACE_SUMS, sizeof(struct exact_sum)),
         };
+        made->nsources = (int)random_below(random, (uint64_t)(SOURCES - made->first_source + 1));
+        if (own) {
+            made->first_own =
+                add_closures(closures, nclosures, face_cells(p, (enum face)f), random);
+        }
     }
     return count;
 }
@@ -396,23 +388,36 @@ static void check_faces(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
         uint8_t materials[MEDIUM_CLASSES];
         problem_create_kind(&p, n < 2 ? KIND_CLASSES : KIND_ENTHALPY, cells, closed_faces, 1,
                             (enum precision)(n % 2), &random);
-        const struct heat_source source = {
-            .box = {.lo = {0, 1, 5}, .hi = {cells[0], cells[1], 5 + cells[2]}},
-            .shape = {.start = {-2, -3, -7},
-                      .spacing = {1, 1, 1},
-                      .turn = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
-                      .front = 0.1,
-                      .rear = 0.3,
-                      .peak_front = 7,
-                      .peak_rear = 7}};
+        struct heat_source sources[SOURCES] = {
+            {.box = {.lo = {0, 1, 5}, .hi = {cells[0], cells[1], 5 + cells[2]}},
+             .shape = {.start = {-2, -3, -7},
+                       .spacing = {1, 1, 1},
+                       .turn = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+                       .front = 0.1,
+                       .rear = 0.3,
+                       .peak_front = 7,
+                       .peak_rear = 7}}};
+        sources[1] = sources[0];
+        sources[1].shape.peak_rear = 11;
         for (int c = 0; c < p.medium.nclosures; c++) {
             materials[c % p.medium.nclasses] = (uint8_t)random_below(&random, 2);
         }
+        const size_t nsums =
+            FACE_COUNT * FACE_SUMS * (size_t)(p.medium.nclosures / p.medium.nclasses);
+        struct exact_sum *sums = calloc(nsums, sizeof *sums);
+        __int128 *wanted = calloc(nsums, sizeof *wanted);
+        struct class_closure *closures = NULL;
+        size_t nclosures = 0;
+        (void)add_closures(&closures, &nclosures, 1, &random); /* of no face */
         struct face_terms terms[FACE_COUNT];
+        const int nfaces = make_terms(&p, &random, terms, &closures, &nclosures);
         const struct sum_faces_args args = {
             .layout = p.layout,
             .faces = terms,
-            .nfaces = make_terms(&p, &source, &random, terms),
+            .nfaces = nfaces,
+            .d_closures = closures,
+            .d_sources = sources,
+            .d_sums = sums,
             .d_material = materials,
             .d_curves = curves,
             .heat_per_enthalpy = 4e6,
@@ -420,24 +425,19 @@ static void check_faces(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
             .joule_per_kelvin = 4e-3,
             .offset = {0, 0, 5},
         };
-        __int128(*wanted[FACE_COUNT])[FACE_SUMS];
-        for (int f = 0; f < args.nfaces; f++) {
-            wanted[f] = calloc((size_t)terms[f].nconditions, sizeof *wanted[f]);
-            sum_plainly(&p, &args, &terms[f], wanted[f]);
+        for (int f = 0; f < nfaces; f++) {
+            sum_plainly(&p, &args, &terms[f], wanted);
         }
         omp_set_num_threads(1 + (int)random_below(&random, 3));
         for (int b = 0; b < rig_backend_count(); b++) {
             struct rig rig;
             rig_open(&rig, rig_backend_at(b));
-            check_operation(&rig, &p, &args, wanted);
+            check_operation(&rig, &p, &args, nclosures, nsums, wanted);
             rig_close(&rig);
         }
-        for (int f = 0; f < args.nfaces; f++) {
-            free((void *)terms[f].d_closures);
-            free((void *)terms[f].d_own);
-            free(terms[f].d_sums);
-            free(wanted[f]);
-        }
+        free(closures);
+        free(sums);
+        free(wanted);
         problem_destroy(&p);
     }
 }

@@ -59,7 +59,8 @@ struct field_access {
     X(sum_perfusion, HOST_ONE(sum_perfusion, medium), READS_BOX(sum_perfusion, d_field))           \
     X(sum_faces, HOST_ONE(sum_faces, medium) HOST_ARRAY(sum_faces, faces, nfaces),                 \
       READS_OWNED(sum_faces, d_field) READS_OWNED(sum_faces, d_enthalpy)                           \
-          READS(sum_faces, d_material) READS(sum_faces, d_curves))                                 \
+          READS(sum_faces, d_closures) READS(sum_faces, d_sources) READS(sum_faces, d_material)    \
+              READS(sum_faces, d_curves))                                                          \
     X(sum_surfaces, HOST_ARRAY(sum_surfaces, levels, nsteps),                                      \
       READS(sum_surfaces, d_field) READS(sum_surfaces, d_elements) READS(sum_surfaces, d_pairs))   \
     X(sum_by_surface, ,                                                                            \

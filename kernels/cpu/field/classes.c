@@ -144,9 +144,10 @@ static void sum_cell(const struct sum_faces_args *args, const struct face_terms 
     const int64_t at = layout_index(&m->layout, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
     const int closure = medium_closure(m->d_patch[terms->face], m->patch_pitch[terms->face], 0,
                                        m->nclasses, terms->face, cell, m->d_class[at] & m->mask);
-    struct class_closure own = terms->d_own != NULL
-                                   ? terms->d_own[medium_face_place(l->cells, terms->face, cell)]
-                                   : terms->d_closures[closure];
+    struct class_closure own =
+        args->d_closures[terms->first_own >= 0
+                             ? terms->first_own + medium_face_place(l->cells, terms->face, cell)
+                             : terms->first_closure + closure];
     struct exact_parts *of_patch = parts[closure / m->nclasses];
     if (own.conductance == 0) {
         return;
@@ -171,8 +172,8 @@ static void sum_cell(const struct sum_faces_args *args, const struct face_terms 
                                            args->volume / terms->spacing);
     }
     exact_parts_add(&of_patch[FACE_FLOW], class_closure_flow(&own, inside));
-    own = class_closure_heated(own, terms->d_sources, terms->nsources, args->joule_per_kelvin,
-                               args->offset[AXIS_X] + cell[AXIS_X],
+    own = class_closure_heated(own, args->d_sources + terms->first_source, terms->nsources,
+                               args->joule_per_kelvin, args->offset[AXIS_X] + cell[AXIS_X],
                                args->offset[AXIS_Y] + cell[AXIS_Y],
                                args->offset[AXIS_Z] + cell[AXIS_Z]);
     const double area = class_closure_area(&own);
@@ -196,7 +197,8 @@ static void sum_face(const struct sum_faces_args *args, const struct face_terms 
         }
 #pragma omp critical(sum_face)
         for (int n = 0; n < terms->nconditions * FACE_SUMS; n++) {
-            exact_sum_add_parts(&terms->d_sums[n], &parts[n / FACE_SUMS][n % FACE_SUMS]);
+            exact_sum_add_parts(&args->d_sums[terms->first_sum + n],
+                                &parts[n / FACE_SUMS][n % FACE_SUMS]);
         }
     }
 }

@@ -6,12 +6,23 @@
 /* Blocks of a face: a few per multiprocessor, since a face has few cells. */
 enum { FACE_BLOCKS_MOST = 128 };
 
+/* The terms of a face with their addresses. The host resolves them: a kernel for gfx90a that did so
+ * would need scratch memory. */
+struct face_addresses {
+    enum face face;
+    int nconditions, nsources;
+    const struct class_closure *d_closures, *d_own; /* d_own: nullptr: none */
+    double spacing;
+    const struct heat_source *d_sources;
+    struct exact_sum *d_sums;
+};
+
 /* A face in a launch. `patch`: of cell (0, 0) of the face, or nullptr; rows `pitch`
  * bytes apart. g: of the faces of cells, 1/s, as the classes; nullptr: the closures are those of
  * classes. across, up: the widths of its cells from lines, cell 0 on; nullptr: none. */
 struct face_job {
     cell_sweep s;
-    struct face_terms terms;
+    face_addresses terms;
     const uint8_t *patch;
     int64_t pitch;
     const void *g, *across, *up;
@@ -31,7 +42,7 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_faces(
 {
     const face_job &job = jobs.of[blockIdx.x / jobs.blocks];
     const cell_sweep sweep = job.s;
-    const struct face_terms terms = job.terms;
+    const face_addresses terms = job.terms;
     const uint8_t *patch = job.patch;
     const int64_t pitch = job.pitch;
     const REAL *field = static_cast<const REAL *>(args.d_field);
@@ -114,7 +125,10 @@ static face_job job_of(const struct sum_faces_args *args, const struct face_term
     const int64_t stride[AXIS_COUNT] = {1, m->layout.pitch_y, m->layout.pitch_z};
     const REAL *g = static_cast<const REAL *>(m->d_g[axis]);
     return {sweep_of(&layer, FACE_BLOCKS_MOST),
-            *terms,
+            {terms->face, terms->nconditions, terms->nsources,
+             args->d_closures + terms->first_closure,
+             terms->first_own >= 0 ? args->d_closures + terms->first_own : nullptr, terms->spacing,
+             args->d_sources + terms->first_source, args->d_sums + terms->first_sum},
             m->d_patch[terms->face],
             m->patch_pitch[terms->face],
             g != nullptr ? g + terms->face % 2 * stride[axis] : nullptr,

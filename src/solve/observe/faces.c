@@ -230,6 +230,9 @@ static enum status sum_mine(struct face_reading *reading)
         .medium = &classes->args,
         .d_field = field_temperature(field),
         .faces = terms,
+        .d_closures = classes->d_closures,
+        .d_sources = classes->d_beams,
+        .d_sums = classes->d_face_sums,
         .d_enthalpy = problem->medium.curves != NULL ? field->d_now : NULL,
         .d_material = classes->d_material,
         .d_curves = classes->d_curves,
@@ -238,30 +241,29 @@ static enum status sum_mine(struct face_reading *reading)
         .joule_per_kelvin = problem_joule_per_kelvin(problem),
     };
     memcpy(args.offset, field->placement.offset, sizeof args.offset);
-    struct class_closure *d_own =
-        (struct class_closure *)classes->d_closures + (ptrdiff_t)FACE_COUNT * per_face;
+    struct class_closure *d_closures = classes->d_closures;
+    int64_t first_own = (int64_t)FACE_COUNT * per_face;
     for (int f = 0; f < FACE_COUNT; f++) {
         if (classes->h_face_class[f] != NULL) {
             const int64_t own = classes->first_closure[f] > 0 ? classes->patches.face[f].cells : 0;
-            struct class_closure *d_closures =
-                (struct class_closure *)classes->d_closures + (ptrdiff_t)f * per_face;
             struct face_terms *of = &terms[args.nfaces++];
             *of = (struct face_terms){
                 .face = (enum face)f,
                 .nconditions = boundary->nconditions[f],
-                .d_closures = d_closures,
-                .d_own = own > 0 ? d_own : NULL,
+                .first_sum = FACE_SUMS * first_of(boundary, f),
+                .first_closure = (int64_t)f * per_face,
+                .first_own = own > 0 ? first_own : -1,
                 .spacing = grid_smallest_width(&problem->grid, face_axis((enum face)f)),
-                .d_sums = (struct exact_sum *)classes->d_face_sums +
-                          FACE_SUMS * (int64_t)first_of(boundary, f),
             };
-            of->d_sources = (struct heat_source *)classes->d_beams +
-                            (beams_of(closures, (enum face)f, &of->nsources) - closures->beam);
-            TRY(runtime->copy_to_device(engine->bulk_queue, d_closures, closures->classes[f],
+            of->first_source =
+                (int)(beams_of(closures, (enum face)f, &of->nsources) - closures->beam);
+            TRY(runtime->copy_to_device(engine->bulk_queue, d_closures + of->first_closure,
+                                        closures->classes[f],
                                         (size_t)per_face * sizeof *d_closures));
-            TRY(runtime->copy_to_device(engine->bulk_queue, d_own, closures->classes[f] + per_face,
-                                        (size_t)own * sizeof *d_own));
-            d_own += own;
+            TRY(runtime->copy_to_device(engine->bulk_queue, d_closures + first_own,
+                                        closures->classes[f] + per_face,
+                                        (size_t)own * sizeof *d_closures));
+            first_own += own;
         }
     }
     TRY(engine->operations->sum_faces(engine->bulk_queue, &args));
