@@ -86,20 +86,14 @@ static enum status add_rest(struct hip_step *step, struct unsummed *rest, const 
 /* The part of a box that is at least `nsteps` cells from the closed faces of these bits. */
 static struct box inside_faces(const struct step_args *args, const struct box *box, unsigned faces)
 {
-    struct box inner = *box;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const int lower = 2 * axis, upper = lower + 1;
-        const int64_t end = args->layout.cells[axis] - args->nsteps;
-        if ((faces >> (unsigned)lower & 1U) != 0 && args->levels->closed[lower] &&
-            inner.lo[axis] < args->nsteps) {
-            inner.lo[axis] = args->nsteps;
-        }
-        if ((faces >> (unsigned)upper & 1U) != 0 && args->levels->closed[upper] &&
-            inner.hi[axis] > end) {
-            inner.hi[axis] = end;
+    const struct box owned = layout_owned(&args->layout);
+    struct box allowed = box_around(box, &owned); /* a box may reach beyond open faces */
+    for (int face = 0; face < FACE_COUNT; face++) {
+        if (args->levels->closed[face] && (faces >> (unsigned)face & 1U) != 0) {
+            allowed = box_shrink_face(&allowed, (enum face)face, args->nsteps);
         }
     }
-    return inner;
+    return box_intersect(box, &allowed);
 }
 
 /* For the cells of `box`, which becomes smaller where the others are those of
