@@ -12,6 +12,8 @@ extern "C" {
 enum axis { AXIS_X, AXIS_Y, AXIS_Z, AXIS_COUNT };
 enum side { SIDE_MIN, SIDE_MAX, SIDE_COUNT };
 enum face { FACE_X_MIN, FACE_X_MAX, FACE_Y_MIN, FACE_Y_MAX, FACE_Z_MIN, FACE_Z_MAX, FACE_COUNT };
+/* Faces as bits: 1 << face is set for each face of a set. */
+enum { ALL_FACES = (1 << FACE_COUNT) - 1 };
 
 static inline enum axis face_axis(enum face face)
 {

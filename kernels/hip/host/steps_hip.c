@@ -106,7 +106,7 @@ static hip_step_launcher *choose_launch(const struct step_args *args, struct box
          hip_launch_steps_staged_pair_4}};
     const bool corrects = coefficients_corrections(args->levels, args->nsteps) != 0;
     const enum kind kind = args->levels->kind;
-    const unsigned apart = kind == KIND_FACES     ? (1U << FACE_COUNT) - 1
+    const unsigned apart = kind == KIND_FACES     ? ALL_FACES
                            : kind == KIND_CLASSES ? hip_steps_classes_apart(args)
                                                   : 0;
     const struct box inner = inside_faces(args, box, apart);

@@ -345,7 +345,7 @@ enum status classes_update(struct classes *classes, const struct problem *proble
         }
         classes->args.radiating =
             problem->medium.curves != NULL
-                ? (1U << FACE_COUNT) - 1
+                ? ALL_FACES
                 : classes_radiating(classes->h_values, problem->precision, problem->medium.nclasses,
                                     classes->args.nclosures);
         classes->args.dt_number += same_dt ? 0 : 1;

@@ -84,7 +84,6 @@ struct face_closures {
     struct face_exchange condition[MOST_SURFACES]; /* of each surface that exchanges */
 };
 /* Collective, agreed. Bits of `faces`: of which. */
-enum { ALL_FACES = (1 << FACE_COUNT) - 1 };
 enum status faces_closures(const struct stepper *stepper, unsigned faces,
                            struct face_closures *closures);
 void faces_closures_free(struct face_closures *closures);
