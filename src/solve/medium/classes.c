@@ -232,8 +232,10 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     TRY(engine_send(engine, materials, sizeof materials, &classes->d_material));
     TRY(engine_send(engine, groups, sizeof groups, &classes->d_group));
     TRY(engine_send(engine, none, sizeof none, &classes->d_summaries));
-    TRY(engine->runtime->memory_alloc(engine->device, closures_bytes(problem, own),
-                                      &classes->d_closures));
+    const size_t bytes = closures_bytes(problem, own);
+    TRY(engine->runtime->memory_alloc(engine->device, bytes, &classes->d_closures));
+    TRY(engine->runtime->pinned_alloc(engine->device, bytes, &classes->h_closures));
+    memset(classes->h_closures, 0xFF, bytes); /* no valid ones: the first are sent */
     TRY(engine->runtime->memory_alloc(engine->device, face_sums_bytes(problem),
                                       &classes->d_face_sums));
     TRY(engine->runtime->pinned_alloc(engine->device, face_sums_bytes(problem),
@@ -296,6 +298,7 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     engine->runtime->memory_free(engine->device, classes->d_beams);
     engine->runtime->memory_free(engine->device, classes->d_face_sums);
     engine->runtime->pinned_free(engine->device, classes->h_face_sums);
+    engine->runtime->pinned_free(engine->device, classes->h_closures);
     engine->runtime->memory_free(engine->device, classes->d_closures);
     engine->runtime->memory_free(engine->device, classes->d_summaries);
     engine->runtime->memory_free(engine->device, classes->d_material);

@@ -40,9 +40,9 @@ struct classes {
      * have their own; all conditions, then all surfaces; the sources; and the curves of materials,
      * or NULL. */
     void *d_closures, *d_face_sums, *d_beams, *d_curves;
-    void *h_face_sums; /* pinned */
-    int depth;         /* layers of halo: steps of a pass at most */
-    int ntables;       /* CLASS_TABLES_MOST at most */
+    void *h_closures, *h_face_sums; /* pinned; h_closures: as last sent to the device */
+    int depth;                      /* layers of halo: steps of a pass at most */
+    int ntables;                    /* CLASS_TABLES_MOST at most */
     void *d_table[CLASS_TABLES_MOST];
     void *h_table[CLASS_TABLES_MOST]; /* pinned */
     void *h_values;                   /* of the last table */

@@ -204,6 +204,16 @@ static enum status sum_surfaces(struct face_closures *closures)
                              FACE_SUMS * (int64_t)first_of(&problem->boundary, FACE_COUNT));
 }
 
+/* Copy n closures to `kept`. Returns whether it had others. */
+static bool keep_closures(struct class_closure *kept, const struct class_closure *closures,
+                          int64_t n)
+{
+    const size_t bytes = (size_t)n * sizeof *kept;
+    const bool differ = memcmp(kept, closures, bytes) != 0;
+    memcpy(kept, closures, bytes);
+    return differ;
+}
+
 /* Queued. The sums of this rank's cells. */
 static enum status sum_mine(struct face_reading *reading)
 {
@@ -219,9 +229,10 @@ static enum status sum_mine(struct face_reading *reading)
     const size_t bytes = (size_t)sums_of(problem) * sizeof(struct exact_sum);
     TRY(engine_settle(engine));
     memset(classes->h_face_sums, 0, bytes);
-    TRY(runtime->copy_to_device(engine->bulk_queue, classes->d_beams, closures->beam,
-                                (size_t)closures->beams_end[FACE_COUNT - 1] *
-                                    sizeof *closures->beam));
+    const size_t nbeams = (size_t)closures->beams_end[FACE_COUNT - 1];
+    TRY(nbeams > 0 ? runtime->copy_to_device(engine->bulk_queue, classes->d_beams, closures->beam,
+                                             nbeams * sizeof *closures->beam)
+                   : STATUS_OK);
     TRY(runtime->copy_to_device(engine->bulk_queue, classes->d_face_sums, classes->h_face_sums,
                                 bytes));
     struct face_terms terms[FACE_COUNT];
@@ -241,7 +252,8 @@ static enum status sum_mine(struct face_reading *reading)
         .joule_per_kelvin = problem_joule_per_kelvin(problem),
     };
     memcpy(args.offset, field->placement.offset, sizeof args.offset);
-    struct class_closure *d_closures = classes->d_closures;
+    struct class_closure *h_closures = classes->h_closures;
+    bool changed = false;
     int64_t first_own = (int64_t)FACE_COUNT * per_face;
     for (int f = 0; f < FACE_COUNT; f++) {
         if (classes->h_face_class[f] != NULL) {
@@ -257,15 +269,15 @@ static enum status sum_mine(struct face_reading *reading)
             };
             of->first_source =
                 (int)(beams_of(closures, (enum face)f, &of->nsources) - closures->beam);
-            TRY(runtime->copy_to_device(engine->bulk_queue, d_closures + of->first_closure,
-                                        closures->classes[f],
-                                        (size_t)per_face * sizeof *d_closures));
-            TRY(runtime->copy_to_device(engine->bulk_queue, d_closures + first_own,
-                                        closures->classes[f] + per_face,
-                                        (size_t)own * sizeof *d_closures));
+            const struct class_closure *from = closures->classes[f];
+            changed = keep_closures(h_closures + of->first_closure, from, per_face) || changed;
+            changed = keep_closures(h_closures + first_own, from + per_face, own) || changed;
             first_own += own;
         }
     }
+    TRY(changed ? runtime->copy_to_device(engine->bulk_queue, classes->d_closures, h_closures,
+                                          (size_t)first_own * sizeof *h_closures)
+                : STATUS_OK);
     TRY(engine->operations->sum_faces(engine->bulk_queue, &args));
     TRY(reading->of_surfaces ? sum_surfaces(closures) : STATUS_OK);
     return runtime->copy_to_host(engine->bulk_queue, classes->h_face_sums, classes->d_face_sums,
