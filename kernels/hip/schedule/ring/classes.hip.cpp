@@ -191,7 +191,7 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
             class_at<S>(w, (int)threadIdx.x % S::WIDE * S::N, (int)threadIdx.x / S::WIDE * S::ROWS);
         seen_cells<S> seen = {};
         if constexpr (S::SUMMARY) {
-            seen.weights = weights_in(shared, w);
+            seen.begin(weights_in(shared, w), summary.nclasses);
         }
         for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
             const column c = column_of<S>(w, item);

@@ -76,12 +76,26 @@ template <typename S> struct region {
     typename S::REAL g[AXIS_COUNT], sigma, q;
 };
 
-/* The summary of what a thread writes. weights: in shared memory, of each class. */
+/* The summary of what a thread writes. weights: in shared memory, of each class; least: of them. */
 template <typename S, bool ON = S::SUMMARY> struct seen_cells {
     const double *weights;
+    double least;
     weighted_cells<typename S::REAL> found;
 
-    __device__ __forceinline__ void see(const place<S> &p, const words_of<S> &words, int mask,
+    __device__ __forceinline__ void begin(const double *of_classes, int nclasses)
+    {
+        weights = of_classes;
+        least = 1;
+        for (int c = 0; c < nclasses; c++) {
+            least = weights[c] < least ? weights[c] : least;
+        }
+    }
+    static __device__ __forceinline__ bool is_mine(const place<S> &p, int row, int i)
+    {
+        return p.whole || (row < p.rows && i >= p.begin && i < p.end);
+    }
+    template <bool RESTS>
+    __device__ __forceinline__ void add(const place<S> &p, const words_of<S> &words, int mask,
                                         const cells_of<S> &out)
     {
 #pragma unroll
@@ -89,9 +103,24 @@ template <typename S, bool ON = S::SUMMARY> struct seen_cells {
 #pragma unroll
             for (int i = 0; i < S::N; i++) {
                 const double weight = weights[class_in(words.row[row], i) & mask];
-                const bool mine = p.whole || (row < p.rows && i >= p.begin && i < p.end);
-                found.see(mine, out.row[row].v[i], weight);
+                found.template add<RESTS>(is_mine(p, row, i), out.row[row].v[i], weight);
             }
+        }
+    }
+    __device__ __forceinline__ void see(const place<S> &p, const words_of<S> &words, int mask,
+                                        const cells_of<S> &out)
+    {
+#pragma unroll
+        for (int row = 0; row < S::ROWS; row++) {
+#pragma unroll
+            for (int i = 0; i < S::N; i++) {
+                found.cells.look(is_mine(p, row, i), out.row[row].v[i]);
+            }
+        }
+        if (found.are_coarse(least)) {
+            add<false>(p, words, mask, out);
+        } else {
+            add<true>(p, words, mask, out);
         }
     }
 };
