@@ -193,8 +193,7 @@ def tile_input(shown, n, size):
     tiling = struct.pack("<27qi4x", *[0, 0, 0, n, n, n] * 3, 0, 0, 0, step, step, depth, *counts, 5)
     at, cell = middle_of(counts, steps_of_blocks)
     block = (at[0] + tiles * (at[1] + tiles * at[2]), 0, 0)
-    tilings = struct.pack("<7i4x", 1, *[0] * 6) + tiling + bytes(5 * len(tiling))
-    arguments = padded([grid_view(n, size), several(shown, n, size), tilings, bytes(8)])
+    arguments = padded([grid_view(n, size), several(shown, n, size), tiling, bytes(8)])
     arguments += face_sums(False) * steps
     return (arguments, block, cell, list(zip(counts, steps_of_blocks)),
             [(0, 2 * wave, 0) for wave in range(8)], [*range(8)])

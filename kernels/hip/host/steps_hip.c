@@ -97,7 +97,7 @@ static struct box inside_faces(const struct step_args *args, const struct box *b
 }
 
 /* For the cells of `box`, which becomes smaller where the others are those of
- * hip_launch_steps_tile: at faces that a kernel of large boxes cannot close. */
+ * hip_launch_steps_shell: at faces that a kernel of large boxes cannot close. */
 static hip_step_launcher *choose_launch(const struct step_args *args, struct box *box)
 {
     static hip_step_launcher *const staged[2][3] = {
@@ -178,7 +178,7 @@ static enum status several_steps(struct queue *queue, struct hip_step *step)
         const int npieces = box_shell(&args->boxes[b], &inner, pieces);
         const int at_once = args->nwithout == 0 ? npieces : 1;
         for (int p = 0; p < npieces; p += at_once) {
-            TRY(advance_boxes(queue, step, hip_launch_steps_tile, &pieces[p], at_once, &rest));
+            TRY(advance_boxes(queue, step, hip_launch_steps_shell, &pieces[p], at_once, &rest));
         }
         TRY(advance_boxes(queue, step, launch, &inner, 1, &rest));
     }

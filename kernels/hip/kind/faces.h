@@ -175,20 +175,43 @@ template <typename REAL, int T = 1> struct faces : classes<REAL, T> {
     __device__ __forceinline__ REAL update(int l, const place &p, REAL base, REAL c,
                                            const REAL (&n)[FACE_COUNT]) const
     {
-        REAL around[FACE_COUNT];
-#pragma unroll
-        for (int face = 0; face < FACE_COUNT; face++) {
-            around[face] = conductance(l, p, face);
-        }
-        const cell_heat<REAL> of = heat(l, *p.byte);
-        return medium_cell(base + of.added, c, n, around, sigma[element(p)], of.q);
+        const bool open[FACE_COUNT] = {};
+        REAL around[FACE_COUNT] = {n[0], n[1], n[2], n[3], n[4], n[5]};
+        return advance_at_once(l, p, open, base, c, around, [](int, double) {});
     }
     template <typename TERM>
     __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
                                             REAL base, REAL c, REAL (&n)[FACE_COUNT],
                                             const TERM &add) const
     {
-        return advance_by_values(*this, l, p, on, base, c, n, add);
+        if constexpr (T > 1) {
+            return advance_at_once(l, p, on, base, c, n, add);
+        } else { /* with fewer registers */
+            return advance_by_values(*this, l, p, on, base, c, n, add);
+        }
+    }
+    /* All conductances are read before a face is closed: one wait. */
+    template <typename TERM>
+    __device__ __forceinline__ REAL advance_at_once(int l, const place &p,
+                                                    const bool (&on)[FACE_COUNT], REAL base, REAL c,
+                                                    REAL (&n)[FACE_COUNT], const TERM &add) const
+    {
+        REAL around[FACE_COUNT];
+#pragma unroll
+        for (int face = 0; face < FACE_COUNT; face++) {
+            around[face] = conductance(l, p, face);
+        }
+        const REAL own = sigma[element(p)];
+        const uint8_t byte = *p.byte;
+        const cell_heat<REAL> of = heat(l, byte);
+#pragma unroll
+        for (int face = 0; face < FACE_COUNT; face++) {
+            if (on[face]) {
+                n[face] = beyond(l, p.cell, byte, face, around[face], c);
+                add(face, (double)around[face] * (double)(REAL)(n[face] - c));
+            }
+        }
+        return medium_cell(base + of.added, c, n, around, own, of.q);
     }
 };
 

@@ -23,34 +23,19 @@ enum { DEPTH_MOST = EXACT_PARTS_MAX_TERMS >> TILE_BITS };
 
 /* sm_90: blocks of a multiprocessor, where a cell has few registers. */
 template <typename REAL, typename KIND>
-constexpr int LEAST_BLOCKS = sizeof(REAL) == 4 && (KIND::IS_EVERYWHERE || ARCH_HAS_TILE_COPY) ? 2
-                                                                                              : 1;
-
-/* The blocks of each box follow those of the box before it. */
-struct tilings {
-    int count;
-    unsigned begin[FACE_COUNT];
-    tiling of[FACE_COUNT];
-};
+constexpr int LEAST_BLOCKS = sizeof(REAL) == 4 && KIND::IS_EVERYWHERE ? 2 : 1;
 
 /* At least 2 waves a SIMD (gfx90a), as many as shared memory of 3 steps in float64 leaves. */
 template <typename REAL, int T, typename KIND>
 static __global__ __launch_bounds__(THREADS, (LEAST_BLOCKS<REAL, KIND>)) void steps_tile(
-    const grid_view<REAL> view, const KIND kind, const __grid_constant__ tilings boxes,
-    const tile_sinks<T> sinks)
+    const grid_view<REAL> view, const KIND kind, const tiling t, const tile_sinks<T> sinks)
 {
-    int box = 0;
-    while (box + 1 < boxes.count && blockIdx.x >= boxes.begin[box + 1]) {
-        box++;
-    }
-    const tiling &t = boxes.of[box];
-    const unsigned block = blockIdx.x - boxes.begin[box];
     extern __shared__ __attribute__((aligned(16))) char shared[];
     REAL *const planes = reinterpret_cast<REAL *>(shared);
     tile_sums<T> *const sums = reinterpret_cast<tile_sums<T> *>(planes + (2 * T << TILE_BITS));
     const int64_t tiles = t.count[0] * t.count[1];
-    const int64_t tile[2] = {block % tiles % t.count[0], block % tiles / t.count[0]};
-    const int64_t k_begin = t.lo[2] + block / tiles * t.step[2];
+    const int64_t tile[2] = {blockIdx.x % tiles % t.count[0], blockIdx.x % tiles / t.count[0]};
+    const int64_t k_begin = t.lo[2] + blockIdx.x / tiles * t.step[2];
     const int64_t k_end = k_begin + t.step[2] < t.hi[2] ? k_begin + t.step[2] : t.hi[2];
     const int64_t k_first = k_begin - T > t.read_lo[2] ? k_begin - T : t.read_lo[2];
     tile_cell<REAL, T, KIND> cells[CELLS];
@@ -139,20 +124,14 @@ static hipError_t launch(struct hip_step *step, const KIND &kind)
         return error;
     }
     const struct step_args *args = step->args;
-    int64_t nblocks = 0;
-    tilings boxes = {step->nboxes, {}, {}};
-    for (int b = 0; b < step->nboxes; b++) {
-        const tiling t = tiling_of(&args->layout, args->levels, &step->boxes[b], T);
-        boxes.begin[b] = (unsigned)nblocks;
-        boxes.of[b] = t;
-        nblocks += t.count[0] * t.count[1] * t.count[2];
-        if (nblocks > INT32_MAX) {
-            return hipErrorInvalidValue;
-        }
+    const tiling t = tiling_of(&args->layout, args->levels, step->boxes, T);
+    const int64_t nblocks = t.count[0] * t.count[1] * t.count[2];
+    if (nblocks > INT32_MAX) {
+        return hipErrorInvalidValue;
     }
     step->summed = !KIND::IS_EVERYWHERE;
     steps_tile<REAL, T, KIND><<<(unsigned)nblocks, THREADS, bytes, step->stream>>>(
-        view_of<REAL>(&args->layout, args->d_out, args->d_in), kind, boxes,
+        view_of<REAL>(&args->layout, args->d_out, args->d_in), kind, t,
         sinks_of<T>(args->levels, step->d_scratch));
     return hipGetLastError();
 }
@@ -167,9 +146,8 @@ static hipError_t launch_outside(struct hip_step *step)
     const struct box inner = box_intersect(step->boxes, &args.without[--args.nwithout]);
     const int npieces = box_shell(step->boxes, &inner, pieces);
     of.args = &args;
-    for (int p = 0; p < npieces; p += of.nboxes) {
+    for (int p = 0; p < npieces; p++) {
         of.boxes = &pieces[p];
-        of.nboxes = args.nwithout > 0 ? 1 : npieces;
         const hipError_t error = hip_launch_steps_tile(&of);
         if (error != hipSuccess) {
             return error;

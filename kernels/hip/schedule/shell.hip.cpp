@@ -1,0 +1,272 @@
+/* Several steps of thin boxes beside closed faces, which kernels of large boxes leave out.
+ *
+ * A block advances a tile of such a box, as thick as the pass has steps, and has no columns: for
+ * each level one thread computes a cell of the tile and of the layers around it that later levels
+ * need, from the level before in shared memory. So memory is read once, which is what a face of x
+ * costs, where each cell has a sector of its own (docs/records/hip.md). */
+#include "kernels/hip/kind/faces.h"
+
+#if ARCH_HAS_TILE_COPY
+
+/* LONG, WIDE: the edges of a tile, along x and y; of a box beside a face of x both are SQUARE. */
+enum { THREADS = 256, BLOCKS = 3, LONG = 32, WIDE = 8, SQUARE = 16 };
+
+/* The most cells of level 1 of a tile. */
+template <int T> constexpr int MOST = (2 * T - 1) * (LONG + 2 * (T - 1)) * (WIDE + 2 * (T - 1));
+static_assert((SQUARE + 4) * (SQUARE + 4) <= (LONG + 4) * (WIDE + 4), "both shapes of tiles");
+
+/* A box in tiles; those of a launch follow each other from tile `begin` on. */
+struct shell_box {
+    int lo[AXIS_COUNT], hi[AXIS_COUNT], tile[AXIS_COUNT];
+    unsigned count[AXIS_COUNT], begin;
+    int face; /* beside which it lies */
+};
+
+struct shell_boxes {
+    int count;
+    shell_box of[FACE_COUNT];
+};
+
+/* The sums over closed faces before each step. */
+template <int T> struct shell_sums {
+    bool any;
+    face_sums of[T];
+};
+
+template <typename DIGIT>
+static __device__ __forceinline__ void add_digits(struct exact_sum *sum, const DIGIT (&digit)[4])
+{
+    for (int d = 0; d < 4; d++) {
+        if (digit[d] != 0) {
+            atomicAdd(reinterpret_cast<unsigned long long *>(&sum->digit[d]),
+                      (unsigned long long)digit[d]);
+        }
+    }
+}
+
+static __device__ __forceinline__ void add_alone(struct exact_sum *sum, double x)
+{
+    tally one = {};
+    long long digit[4];
+    one.add(x);
+    digits_of(one, digit);
+    add_digits(sum, digit);
+}
+
+/* Cells of a level in memory: cell (0, 0, 0) of the grid, and the distances of rows and planes. */
+template <typename REAL> struct shell_level {
+    REAL *cells;
+    int64_t pitch_y, pitch_z;
+};
+
+/* The cells of a tile that are advanced when `more` steps follow, and their sums over closed faces;
+ * found: of the face beside which the tile lies, for others have few cells of it. */
+template <typename REAL, typename KIND>
+static __device__ __forceinline__ void advance_tile(
+    const grid_view<REAL> &view, const KIND &kind, int level, const int (&own_lo)[AXIS_COUNT],
+    const int (&own_hi)[AXIS_COUNT], const int (&lo)[AXIS_COUNT], const int (&hi)[AXIS_COUNT],
+    const shell_level<REAL> &to, int beside, const face_sums &sums, tally &found)
+{
+    const unsigned nx = (unsigned)(hi[AXIS_X] - lo[AXIS_X]);
+    const unsigned ny = (unsigned)(hi[AXIS_Y] - lo[AXIS_Y]);
+    const unsigned ncells = nx * ny * (unsigned)(hi[AXIS_Z] - lo[AXIS_Z]);
+    for (unsigned n = threadIdx.x; n < ncells; n += THREADS) {
+        const unsigned row = n / nx;
+        const int64_t cell[AXIS_COUNT] = {lo[AXIS_X] + (int)(n - row * nx),
+                                          lo[AXIS_Y] + (int)(row % ny),
+                                          lo[AXIS_Z] + (int)(row / ny)};
+        bool own = sums.sums, on[FACE_COUNT];
+        REAL around[FACE_COUNT];
+#pragma unroll
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            own = own && cell[axis] >= own_lo[axis] && cell[axis] < own_hi[axis];
+        }
+        const REAL c = view.in[view.at(cell[0], cell[1], cell[2])];
+        read_around(view, kind.closed, cell, on, around);
+        to.cells[cell[0] + cell[1] * to.pitch_y + cell[2] * to.pitch_z] = kind.advance(
+            level, kind.at(cell[0], cell[1], cell[2]), on, c, c, around, [&](int face, double x) {
+                if (own && face == beside) {
+                    found.add(x);
+                } else if (own && sums.sum[face] != nullptr) {
+                    add_alone(sums.sum[face], x);
+                }
+            });
+    }
+}
+
+template <typename REAL, int T, typename KIND>
+static __global__ __launch_bounds__(THREADS, BLOCKS) void steps_shell(
+    const __grid_constant__ grid_view<REAL> view, const __grid_constant__ KIND kind,
+    const __grid_constant__ shell_boxes boxes, const __grid_constant__ shell_sums<T> sums)
+{
+    __shared__ REAL memory[T > 2 ? 2 : 1][MOST<T>];
+    __shared__ struct exact_sum of_block[T];
+    int b = 0;
+    while (b + 1 < boxes.count && blockIdx.x >= boxes.of[b + 1].begin) {
+        b++;
+    }
+    const shell_box &box = boxes.of[b];
+    unsigned rest = blockIdx.x - box.begin;
+    int own_lo[AXIS_COUNT], own_hi[AXIS_COUNT];
+#pragma unroll
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        own_lo[axis] = box.lo[axis] + (int)(rest % box.count[axis]) * box.tile[axis];
+        own_hi[axis] = min(own_lo[axis] + box.tile[axis], box.hi[axis]);
+        rest /= box.count[axis];
+    }
+    if (threadIdx.x < T * 4) {
+        of_block[threadIdx.x / 4].digit[threadIdx.x % 4] = 0;
+    }
+    grid_view<REAL> from = view;
+#pragma unroll
+    for (int l = 0; l < T; l++) {
+        const int more = T - 1 - l;
+        int lo[AXIS_COUNT], hi[AXIS_COUNT];
+#pragma unroll
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            lo[axis] = own_lo[axis] - more;
+            hi[axis] = own_hi[axis] + more;
+            lo[axis] = kind.closed[2 * axis] ? max(lo[axis], 0) : lo[axis];
+            hi[axis] = kind.closed[2 * axis + 1] ? min(hi[axis], (int)view.cells[axis]) : hi[axis];
+        }
+        shell_level<REAL> to = {view.out, view.pitch_y, view.pitch_z};
+        if (more > 0) {
+            to.pitch_y = hi[AXIS_X] - lo[AXIS_X];
+            to.pitch_z = to.pitch_y * (hi[AXIS_Y] - lo[AXIS_Y]);
+            to.cells = memory[l] - (lo[0] + lo[1] * to.pitch_y + lo[2] * to.pitch_z);
+        }
+        tally found = {};
+        advance_tile(from, kind, l, own_lo, own_hi, lo, hi, to, box.face, sums.of[l], found);
+        if (l == 0) {
+            __syncthreads(); /* of_block is 0 */
+        }
+        face_sum_add(&of_block[l], found);
+        __syncthreads();
+        from.in = to.cells;
+        from.pitch_y = to.pitch_y;
+        from.pitch_z = to.pitch_z;
+    }
+    if (!sums.any) {
+        return;
+    }
+#pragma unroll /* the sums are parameters of the kernel: no index that differs between lanes */
+    for (int l = 0; l < T; l++) {
+        if (threadIdx.x == l * ARCH_WAVE && sums.of[l].sum[box.face] != nullptr) {
+            add_digits(sums.of[l].sum[box.face], of_block[l].digit);
+        }
+    }
+    __shared__ bool is_last;
+    if (is_last_block_of_all(sums.of[0].scratch, &is_last)) {
+#pragma unroll
+        for (int l = 0; l < T; l++) {
+            normalise_face_sums(sums.of[l], FACE_COUNT * l);
+        }
+    }
+}
+
+/* The closed face beside which a thin box lies. */
+static int face_beside(const struct step_args *args, const struct box *box)
+{
+    int face = FACE_X_MIN;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const int axis = f / 2;
+        const bool at = f % 2 == 0 ? box->lo[axis] == 0 : box->hi[axis] == args->layout.cells[axis];
+        face = at && args->levels->closed[f] && box->hi[axis] - box->lo[axis] <= args->nsteps
+                   ? f
+                   : face;
+    }
+    return face;
+}
+
+template <typename REAL, int T, typename KIND>
+static hipError_t launch(struct hip_step *step, const KIND &kind)
+{
+    const struct step_args *args = step->args;
+    shell_boxes boxes = {step->nboxes, {}};
+    shell_sums<T> sums = {};
+    int64_t ntiles = 0;
+    for (int b = 0; b < step->nboxes; b++) {
+        shell_box &box = boxes.of[b];
+        box.face = face_beside(args, &step->boxes[b]);
+        box.begin = (unsigned)ntiles;
+        int64_t here = 1;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            box.lo[axis] = (int)step->boxes[b].lo[axis];
+            box.hi[axis] = (int)step->boxes[b].hi[axis];
+            box.tile[axis] = axis == box.face / 2     ? T
+                             : box.face / 2 == AXIS_X ? SQUARE
+                             : axis == AXIS_X         ? LONG
+                                                      : WIDE;
+            box.count[axis] = (unsigned)((box.hi[axis] - box.lo[axis] - 1) / box.tile[axis] + 1);
+            here *= box.count[axis];
+        }
+        ntiles += here;
+    }
+    for (int l = 0; l < T; l++) {
+        sums.of[l] = face_sums_of(&args->levels[l], step->d_scratch);
+        sums.any = sums.any || sums.of[l].sums;
+    }
+    if (ntiles > INT32_MAX) {
+        return hipErrorInvalidValue;
+    }
+    steps_shell<REAL, T><<<(unsigned)ntiles, THREADS, 0, step->stream>>>(
+        view_of<REAL>(&args->layout, args->d_out, args->d_in), kind, boxes, sums);
+    step->summed = true;
+    return hipGetLastError();
+}
+
+static hipError_t launch_shell(struct hip_step *step)
+{
+    const struct coefficients *args = step->args->levels;
+    return launch_steps_of(step->args, [&](auto cell, auto steps) -> hipError_t {
+        typedef decltype(cell) REAL;
+        constexpr int T = decltype(steps)::value;
+        if constexpr (T <= HIP_STEPS_OF_FACES) {
+            if (args->kind == KIND_FACES) {
+                return launch<REAL, T>(step, faces_of<REAL, T>(args));
+            }
+        }
+        if constexpr (T <= HIP_STEPS_OF_CLASSES) {
+            return launch<REAL, T>(step, classes_of<REAL, T>(args));
+        }
+        return hipErrorInvalidValue;
+    });
+}
+
+static bool takes(const struct step_args *args)
+{
+    return args->levels->kind != KIND_UNIFORM && args->nwithout == 0 &&
+           coefficients_corrections(args->levels, args->nsteps) == 0;
+}
+
+#else
+
+static bool takes(const struct step_args *)
+{
+    return false;
+}
+
+static hipError_t launch_shell(struct hip_step *)
+{
+    return hipErrorNotSupported;
+}
+
+#endif
+
+hipError_t hip_launch_steps_shell(struct hip_step *step)
+{
+    if (takes(step->args)) {
+        return launch_shell(step);
+    }
+    struct hip_step of = *step;
+    for (int b = 0; b < step->nboxes; b++) {
+        of.boxes = &step->boxes[b];
+        of.nboxes = 1;
+        const hipError_t error = hip_launch_steps_tile(&of);
+        if (error != hipSuccess) {
+            return error;
+        }
+    }
+    step->summed = of.summed;
+    return hipSuccess;
+}
