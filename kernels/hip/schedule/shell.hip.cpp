@@ -164,16 +164,18 @@ static __global__ __launch_bounds__(THREADS, BLOCKS) void steps_shell(
     }
 }
 
-/* The closed face beside which a thin box lies. */
+/* The closed face from which all cells of a box are less than args->nsteps cells; FACE_COUNT: none,
+ * and then its tiles would not fit. */
 static int face_beside(const struct step_args *args, const struct box *box)
 {
-    int face = FACE_X_MIN;
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const int axis = f / 2;
-        const bool at = f % 2 == 0 ? box->lo[axis] == 0 : box->hi[axis] == args->layout.cells[axis];
-        face = at && args->levels->closed[f] && box->hi[axis] - box->lo[axis] <= args->nsteps
-                   ? f
-                   : face;
+    int face = 0;
+    for (; face < FACE_COUNT; face++) {
+        const int axis = face / 2;
+        const int64_t cells = args->layout.cells[axis], near = args->nsteps;
+        if (args->levels->closed[face] &&
+            (face % 2 == 0 ? box->hi[axis] <= near : box->lo[axis] >= cells - near)) {
+            break;
+        }
     }
     return face;
 }
@@ -189,6 +191,9 @@ static hipError_t launch(struct hip_step *step, const KIND &kind)
         shell_box &box = boxes.of[b];
         box.face = face_beside(args, &step->boxes[b]);
         box.begin = (unsigned)ntiles;
+        if (box.face == FACE_COUNT) {
+            return hipErrorInvalidValue;
+        }
         int64_t here = 1;
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             box.lo[axis] = (int)step->boxes[b].lo[axis];
