@@ -137,7 +137,8 @@ enum {
 };
 /* Of 2 or more steps: */
 hip_step_launcher hip_launch_steps_tile; /* any box */
-/* Boxes of `nsteps` layers at closed faces, in other media than a uniform one. */
+/* Boxes less than `nsteps` cells from a closed face, on sm_90: in a medium that a large kernel of
+ * classes or of faces takes, without args->without. */
 hip_step_launcher hip_launch_steps_shell;
 hip_step_launcher hip_launch_steps_rows; /* a uniform medium, where there is no engine for tiles */
 /* In a uniform medium with planes of tiles staged in shared memory, of 2, 3 and 4 steps; where

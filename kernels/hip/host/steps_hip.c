@@ -176,9 +176,11 @@ static enum status several_steps(struct queue *queue, struct hip_step *step)
         }
         hip_step_launcher *const launch = choose_launch(args, &inner);
         const int npieces = box_shell(&args->boxes[b], &inner, pieces);
-        const int at_once = args->nwithout == 0 ? npieces : 1;
+        const bool whole = args->nwithout == 0;
+        const int at_once = whole ? npieces : 1;
         for (int p = 0; p < npieces; p += at_once) {
-            TRY(advance_boxes(queue, step, hip_launch_steps_shell, &pieces[p], at_once, &rest));
+            TRY(advance_boxes(queue, step, whole ? hip_launch_steps_shell : hip_launch_steps_tile,
+                              &pieces[p], at_once, &rest));
         }
         TRY(advance_boxes(queue, step, launch, &inner, 1, &rest));
     }

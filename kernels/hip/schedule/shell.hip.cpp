@@ -5,6 +5,7 @@
  * need, from the level before in shared memory. So memory is read once, which is what a face of x
  * costs, where each cell has a sector of its own (docs/records/hip.md). */
 #include "kernels/hip/kind/faces.h"
+#include "kernels/hip/schedule/tile_sums.h"
 
 #if ARCH_HAS_TILE_COPY
 
@@ -26,23 +27,6 @@ struct shell_boxes {
     int count;
     shell_box of[FACE_COUNT];
 };
-
-/* The sums over closed faces before each step. */
-template <int T> struct shell_sums {
-    bool any;
-    face_sums of[T];
-};
-
-template <typename DIGIT>
-static __device__ __forceinline__ void add_digits(struct exact_sum *sum, const DIGIT (&digit)[4])
-{
-    for (int d = 0; d < 4; d++) {
-        if (digit[d] != 0) {
-            atomicAdd(reinterpret_cast<unsigned long long *>(&sum->digit[d]),
-                      (unsigned long long)digit[d]);
-        }
-    }
-}
 
 static __device__ __forceinline__ void add_alone(struct exact_sum *sum, double x)
 {
@@ -97,7 +81,7 @@ static __device__ __forceinline__ void advance_tile(
 template <typename REAL, int T, typename KIND>
 static __global__ __launch_bounds__(THREADS, BLOCKS) void steps_shell(
     const __grid_constant__ grid_view<REAL> view, const __grid_constant__ KIND kind,
-    const __grid_constant__ shell_boxes boxes, const __grid_constant__ shell_sums<T> sums)
+    const __grid_constant__ shell_boxes boxes, const __grid_constant__ tile_sinks<T> sinks)
 {
     __shared__ REAL memory[T > 2 ? 2 : 1][MOST<T>];
     __shared__ struct exact_sum of_block[T];
@@ -136,7 +120,7 @@ static __global__ __launch_bounds__(THREADS, BLOCKS) void steps_shell(
             to.cells = memory[l] - (lo[0] + lo[1] * to.pitch_y + lo[2] * to.pitch_z);
         }
         tally found = {};
-        advance_tile(from, kind, l, own_lo, own_hi, lo, hi, to, box.face, sums.of[l], found);
+        advance_tile(from, kind, l, own_lo, own_hi, lo, hi, to, box.face, sinks.of[l], found);
         if (l == 0) {
             __syncthreads(); /* of_block is 0 */
         }
@@ -146,22 +130,16 @@ static __global__ __launch_bounds__(THREADS, BLOCKS) void steps_shell(
         from.pitch_y = to.pitch_y;
         from.pitch_z = to.pitch_z;
     }
-    if (!sums.any) {
+    if (!sinks.any) {
         return;
     }
 #pragma unroll /* the sums are parameters of the kernel: no index that differs between lanes */
     for (int l = 0; l < T; l++) {
-        if (threadIdx.x == l * ARCH_WAVE && sums.of[l].sum[box.face] != nullptr) {
-            add_digits(sums.of[l].sum[box.face], of_block[l].digit);
+        if (threadIdx.x == l * ARCH_WAVE && sinks.of[l].sum[box.face] != nullptr) {
+            add_digits(sinks.of[l].sum[box.face], of_block[l].digit);
         }
     }
-    __shared__ bool is_last;
-    if (is_last_block_of_all(sums.of[0].scratch, &is_last)) {
-#pragma unroll
-        for (int l = 0; l < T; l++) {
-            normalise_face_sums(sums.of[l], FACE_COUNT * l);
-        }
-    }
+    finish_sinks(sinks.of);
 }
 
 /* The closed face from which all cells of a box are less than args->nsteps cells; FACE_COUNT: none,
@@ -185,7 +163,6 @@ static hipError_t launch(struct hip_step *step, const KIND &kind)
 {
     const struct step_args *args = step->args;
     shell_boxes boxes = {step->nboxes, {}};
-    shell_sums<T> sums = {};
     int64_t ntiles = 0;
     for (int b = 0; b < step->nboxes; b++) {
         shell_box &box = boxes.of[b];
@@ -207,20 +184,17 @@ static hipError_t launch(struct hip_step *step, const KIND &kind)
         }
         ntiles += here;
     }
-    for (int l = 0; l < T; l++) {
-        sums.of[l] = face_sums_of(&args->levels[l], step->d_scratch);
-        sums.any = sums.any || sums.of[l].sums;
-    }
     if (ntiles > INT32_MAX) {
         return hipErrorInvalidValue;
     }
     steps_shell<REAL, T><<<(unsigned)ntiles, THREADS, 0, step->stream>>>(
-        view_of<REAL>(&args->layout, args->d_out, args->d_in), kind, boxes, sums);
+        view_of<REAL>(&args->layout, args->d_out, args->d_in), kind, boxes,
+        sinks_of<T>(args->levels, step->d_scratch));
     step->summed = true;
     return hipGetLastError();
 }
 
-static hipError_t launch_shell(struct hip_step *step)
+hipError_t hip_launch_steps_shell(struct hip_step *step)
 {
     const struct coefficients *args = step->args->levels;
     return launch_steps_of(step->args, [&](auto cell, auto steps) -> hipError_t {
@@ -238,40 +212,11 @@ static hipError_t launch_shell(struct hip_step *step)
     });
 }
 
-static bool takes(const struct step_args *args)
-{
-    return args->levels->kind != KIND_UNIFORM && args->nwithout == 0 &&
-           coefficients_corrections(args->levels, args->nsteps) == 0;
-}
-
 #else
 
-static bool takes(const struct step_args *)
-{
-    return false;
-}
-
-static hipError_t launch_shell(struct hip_step *)
+hipError_t hip_launch_steps_shell(struct hip_step *)
 {
     return hipErrorNotSupported;
 }
 
 #endif
-
-hipError_t hip_launch_steps_shell(struct hip_step *step)
-{
-    if (takes(step->args)) {
-        return launch_shell(step);
-    }
-    struct hip_step of = *step;
-    for (int b = 0; b < step->nboxes; b++) {
-        of.boxes = &step->boxes[b];
-        of.nboxes = 1;
-        const hipError_t error = hip_launch_steps_tile(&of);
-        if (error != hipSuccess) {
-            return error;
-        }
-    }
-    step->summed = of.summed;
-    return hipSuccess;
-}

@@ -9,6 +9,29 @@ template <int T> struct tile_sinks {
     face_sums of[T];
 };
 
+template <typename DIGIT>
+static __device__ __forceinline__ void add_digits(struct exact_sum *sum, const DIGIT (&digit)[4])
+{
+    for (int d = 0; d < 4; d++) {
+        if (digit[d] != 0) {
+            atomicAdd(reinterpret_cast<unsigned long long *>(&sum->digit[d]),
+                      (unsigned long long)digit[d]);
+        }
+    }
+}
+
+/* After all sums of this block. All threads of all blocks call. */
+template <int T> static __device__ __forceinline__ void finish_sinks(const face_sums (&sums)[T])
+{
+    __shared__ bool is_last;
+    if (is_last_block_of_all(sums[0].scratch, &is_last)) {
+#pragma unroll
+        for (int l = 0; l < T; l++) {
+            normalise_face_sums(sums[l], FACE_COUNT * l);
+        }
+    }
+}
+
 /* The same of a block, in the memory that it shares: of lanes with the same number, since those of
  * a wave would wait for each other at one address. */
 template <int T> struct tile_sums {
@@ -52,13 +75,7 @@ template <int T> struct tile_sums {
                        part[n / FACE_COUNT][n % FACE_COUNT]);
             }
         }
-        __shared__ bool is_last;
-        if (is_last_block_of_all(sums[0].scratch, &is_last)) {
-#pragma unroll
-            for (int l = 0; l < T; l++) {
-                normalise_face_sums(sums[l], FACE_COUNT * l);
-            }
-        }
+        finish_sinks(sums);
     }
 
     static __device__ __forceinline__ void add_to(struct exact_sum *sum,
@@ -67,11 +84,8 @@ template <int T> struct tile_sums {
         long long digit[4];
         digits_of({{(long long)parts[0][0], (long long)parts[1][0], (long long)parts[2][0]}},
                   digit);
-        for (int d = 0; d < 4 && sum != nullptr; d++) {
-            if (digit[d] != 0) {
-                atomicAdd(reinterpret_cast<unsigned long long *>(&sum->digit[d]),
-                          (unsigned long long)digit[d]);
-            }
+        if (sum != nullptr) {
+            add_digits(sum, digit);
         }
     }
 };
