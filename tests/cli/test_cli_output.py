@@ -13,8 +13,8 @@ import h5py
 import numpy as np
 
 import problems
-from harness import (LIMIT_S, SMALL, Case, checkpoints, command_words, environment, kill_session,
-                     some, thorough)
+from harness import LIMIT_S, SMALL, Case, checkpoints, some, thorough
+from live import Live
 
 CELLS = [15, 13, 11]
 INTERVAL = 0.004
@@ -118,33 +118,27 @@ class Viewers(Case):
         """Stopped wherever it happens to be, again and again, a run leaves files that open."""
         config = with_outputs(checkpoints={"every": 0}, history={"every": 0},
                               snapshots={"every": 1})
-        config["time"] = {"steps": 30 if SMALL else 60, "dt": config["time"]["dt"]}
-        name = self.write(config)
-        folder = self.folder / "out"
-        with open(self.folder / "said", "wb") as said:
-            process = subprocess.Popen(command_words(["run", name, "--output", "out"], 1),
-                                       cwd=self.folder, env=environment(1), start_new_session=True,
-                                       stdout=said, stderr=said)
-        looks, seen, code, end = 0, 0, None, time.monotonic() + LIMIT_S
-        try:
-            while time.monotonic() < end:
-                os.kill(process.pid, signal.SIGSTOP)
-                _, state = os.waitpid(process.pid, os.WUNTRACED)  # all its threads have stopped
-                if not os.WIFSTOPPED(state):
-                    code = process.returncode = os.waitstatus_to_exitcode(state)
-                    break
-                if (folder / "snapshots.xdmf").exists() and (folder / "coarse.xdmf").exists():
-                    count = read_all(folder, "snapshots")
-                    read_all(folder, "coarse")
-                    self.assertGreaterEqual(count, seen)
-                    looks, seen = looks + 1, count
-                os.kill(process.pid, signal.SIGCONT)
-                time.sleep(0.005)
-        finally:
-            kill_session(process.pid)
-        self.assertEqual(code, 0, (self.folder / "said").read_text())
-        self.assertGreater(looks, 3, "the run ended before it was looked at")
-        self.assertEqual(read_all(folder, "snapshots"), config["time"]["steps"] + 1)
+        config["time"] = {"steps": 100_000, "dt": config["time"]["dt"]}  # nobody waits for them
+        live = Live(self, config, ranks=1)
+        looks, seen, end = 0, 0, time.monotonic() + LIMIT_S
+        while looks < (8 if SMALL else 20) and time.monotonic() < end:
+            os.kill(live.process.pid, signal.SIGSTOP)
+            _, state = os.waitpid(live.process.pid, os.WUNTRACED)  # all its threads have stopped
+            self.assertTrue(os.WIFSTOPPED(state), live.text("err"))
+            if all((live.folder / f"{name}.xdmf").exists() for name in ("snapshots", "coarse")):
+                count = read_all(live.folder, "snapshots")
+                read_all(live.folder, "coarse")
+                self.assertGreaterEqual(count, seen)
+                looks, seen = looks + (count > seen), count
+            os.kill(live.process.pid, signal.SIGCONT)
+            time.sleep(0.005)
+        self.assertLess(time.monotonic(), end, "the run goes on")
+        os.kill(live.process.pid, signal.SIGTERM)
+        self.assert_code(live.end(), 75)
+        count = read_all(live.folder, "snapshots")
+        self.assertGreaterEqual(count, seen)
+        self.assertEqual([step for step, _ in steps_and_times(live.folder, "snapshots")],
+                         list(range(count)))
 
     def lines_of(self, heading):
         """The code in docs/reference/files.md behind a line of text."""
