@@ -37,6 +37,14 @@ template <typename REAL> struct arch_region {
 #endif
 
 #ifndef ARCH_LAUNCHES_EARLY /* see arch_sm90.h */
+static __device__ __forceinline__ void arch_let_next_begin(void)
+{
+}
+
+static __device__ __forceinline__ void arch_wait_for_last(void)
+{
+}
+
 static __device__ __forceinline__ void arch_begin_early(void)
 {
 }

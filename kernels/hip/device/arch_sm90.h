@@ -17,14 +17,27 @@ static __device__ __forceinline__ void arch_prefetch(const void *address)
     asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
 
+/* Once all blocks have called, those of a next kernel by arch_launch_early begin where there is
+ * room. */
+static __device__ __forceinline__ void arch_let_next_begin(void)
+{
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+/* Until the kernel before one of arch_launch_early has ended. Some block has to call, else that
+ * kernel may outlast this one, and what waits for this one does not wait for it. */
+static __device__ __forceinline__ void arch_wait_for_last(void)
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 /* A kernel of arch_launch_early: its blocks begin while that before it on the stream ends, and wait
  * here for what it wrote. All threads call, before they read memory or write to it. */
 #define ARCH_LAUNCHES_EARLY 1
 static __device__ __forceinline__ void arch_begin_early(void)
 {
-    asm volatile("griddepcontrol.launch_dependents;\n"
-                 "griddepcontrol.wait;" ::
-                     : "memory");
+    arch_let_next_begin();
+    arch_wait_for_last();
 }
 
 template <typename... P, typename... A>

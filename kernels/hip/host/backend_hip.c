@@ -60,14 +60,15 @@ static enum status queue_build(struct queue *queue, enum queue_priority priority
     TRY_HIP(hipStreamCreateWithPriority, &queue->stream, hipStreamNonBlocking, number);
     queue->has_priority = priority == QUEUE_HIGH;
     void *memory = NULL;
-    TRY(hip_memory_alloc(queue->device, sizeof *queue->d_scratch, &memory));
+    TRY(hip_memory_alloc(queue->device, 2 * sizeof *queue->d_scratch, &memory));
     queue->d_scratch = memory;
     TRY(hip_pinned_alloc(queue->device, RESULTS_PER_QUEUE * sizeof *queue->results, &memory));
     queue->results = memory;
     TRY(hip_pinned_alloc(queue->device, sizeof *queue->late, &memory));
     queue->late = memory;
     *queue->late = 0;
-    return HIP(hip_launch_scratch_reset, queue->stream, queue->d_scratch);
+    TRY_HIP(hip_launch_scratch_reset, queue->stream, queue->d_scratch);
+    return HIP(hip_launch_scratch_reset, queue->stream, queue->d_scratch + 1);
 }
 
 enum status hip_queue_create(struct device *device, enum queue_priority priority,

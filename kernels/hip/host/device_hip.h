@@ -35,7 +35,7 @@ struct queue {
     struct device *device;
     hipStream_t stream;
     bool has_priority; /* its work runs concurrently with the step kernels of another queue */
-    struct hip_scratch *d_scratch;
+    struct hip_scratch *d_scratch;                 /* two, see struct hip_step */
     struct hip_result *results;                    /* pinned, RESULTS_PER_QUEUE */
     struct delivery deliveries[RESULTS_PER_QUEUE]; /* cyclic, as are the results */
     uint64_t promised, delivered;                  /* results since the queue was made */

@@ -65,11 +65,13 @@ struct hip_launch_shape {
 /* One launch, or a few, of a step or of a pass of several. */
 struct hip_step {
     hipStream_t stream;
-    struct hip_scratch *d_scratch;
-    const struct step_args *args; /* but for its boxes */
-    const struct box *boxes;      /* not empty; of most launchers only the first */
+    struct hip_scratch *d_scratch; /* two: the second one for `early` */
+    const struct step_args *args;  /* but for its boxes */
+    const struct box *boxes;       /* not empty; of most launchers only the first */
     int nboxes;
     struct hip_launch_shape shape;
+    int64_t beside; /* cells that the next launch advances beside this one */
+    bool early;     /* this one begins while that before it runs */
     /* optional results of a pass, set by kernels that support them */
     struct hip_result *result; /* the summary of the box, if not NULL: where cells are invalid or
                                   not below 2^18 K, only bad_cells > 0 */

@@ -165,6 +165,23 @@ static enum status advance_boxes(struct queue *queue, struct hip_step *step,
     return STATUS_OK;
 }
 
+/* The kernel of `inner`, of which a block fills a multiprocessor and waits for memory, and beside
+ * it that of the boxes at faces, which waits for arithmetic. Only the second one has sums. */
+static enum status advance_beside(struct queue *queue, struct hip_step *step,
+                                  hip_step_launcher *launch, const struct box *inner,
+                                  const struct box *pieces, int npieces, struct unsummed *rest)
+{
+    for (int p = 0; p < npieces; p++) {
+        step->beside += box_cells(&pieces[p]);
+    }
+    TRY(advance_boxes(queue, step, launch, inner, 1, rest));
+    step->beside = 0;
+    step->early = true;
+    TRY(advance_boxes(queue, step, hip_launch_steps_shell, pieces, npieces, rest));
+    step->early = false;
+    return STATUS_OK;
+}
+
 static enum status several_steps(struct queue *queue, struct hip_step *step)
 {
     const struct step_args *args = step->args;
@@ -177,6 +194,10 @@ static enum status several_steps(struct queue *queue, struct hip_step *step)
         hip_step_launcher *const launch = choose_launch(args, &inner);
         const int npieces = box_shell(&args->boxes[b], &inner, pieces);
         const bool whole = args->nwithout == 0;
+        if (npieces > 0 && launch == hip_launch_steps_faces_2) {
+            TRY(advance_beside(queue, step, launch, &inner, pieces, npieces, &rest));
+            continue;
+        }
         const int at_once = whole ? npieces : 1;
         for (int p = 0; p < npieces; p += at_once) {
             TRY(advance_boxes(queue, step, whole ? hip_launch_steps_shell : hip_launch_steps_tile,

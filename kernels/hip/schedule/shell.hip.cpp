@@ -43,6 +43,16 @@ template <typename REAL> struct shell_level {
     int64_t pitch_y, pitch_z;
 };
 
+/* n / d is exactly n * reciprocal(d) >> 20 where n < MOST and d is an edge of a tile. */
+static __device__ __forceinline__ unsigned reciprocal(unsigned d)
+{
+    return ((1U << 20) + d - 1) / d;
+}
+static __device__ __forceinline__ unsigned divided(unsigned n, unsigned by_reciprocal)
+{
+    return n * by_reciprocal >> 20;
+}
+
 /* The cells of a tile that are advanced when `more` steps follow, and their sums over closed faces;
  * found: of the face beside which the tile lies, for others have few cells of it. */
 template <typename REAL, typename KIND>
@@ -54,11 +64,12 @@ static __device__ __forceinline__ void advance_tile(
     const unsigned nx = (unsigned)(hi[AXIS_X] - lo[AXIS_X]);
     const unsigned ny = (unsigned)(hi[AXIS_Y] - lo[AXIS_Y]);
     const unsigned ncells = nx * ny * (unsigned)(hi[AXIS_Z] - lo[AXIS_Z]);
+    const unsigned per_nx = reciprocal(nx), per_ny = reciprocal(ny);
     for (unsigned n = threadIdx.x; n < ncells; n += THREADS) {
-        const unsigned row = n / nx;
+        const unsigned row = divided(n, per_nx), plane = divided(row, per_ny);
         const int64_t cell[AXIS_COUNT] = {lo[AXIS_X] + (int)(n - row * nx),
-                                          lo[AXIS_Y] + (int)(row % ny),
-                                          lo[AXIS_Z] + (int)(row / ny)};
+                                          lo[AXIS_Y] + (int)(row - plane * ny),
+                                          lo[AXIS_Z] + (int)plane};
         bool own = sums.sums, on[FACE_COUNT];
         REAL around[FACE_COUNT];
 #pragma unroll
@@ -130,6 +141,9 @@ static __global__ __launch_bounds__(THREADS, BLOCKS) void steps_shell(
         from.pitch_y = to.pitch_y;
         from.pitch_z = to.pitch_z;
     }
+    if (blockIdx.x + 1 == gridDim.x) { /* the next kernel waits for this one only */
+        arch_wait_for_last();
+    }
     if (!sinks.any) {
         return;
     }
@@ -187,9 +201,15 @@ static hipError_t launch(struct hip_step *step, const KIND &kind)
     if (ntiles > INT32_MAX) {
         return hipErrorInvalidValue;
     }
-    steps_shell<REAL, T><<<(unsigned)ntiles, THREADS, 0, step->stream>>>(
-        view_of<REAL>(&args->layout, args->d_out, args->d_in), kind, boxes,
-        sinks_of<T>(args->levels, step->d_scratch));
+    const grid_view<REAL> view = view_of<REAL>(&args->layout, args->d_out, args->d_in);
+    const tile_sinks<T> sinks = sinks_of<T>(args->levels, step->d_scratch + (step->early ? 1 : 0));
+    if (step->early) {
+        arch_launch_early(steps_shell<REAL, T, KIND>, (unsigned)ntiles, THREADS, step->stream, view,
+                          kind, boxes, sinks);
+    } else {
+        steps_shell<REAL, T>
+            <<<(unsigned)ntiles, THREADS, 0, step->stream>>>(view, kind, boxes, sinks);
+    }
     step->summed = true;
     return hipGetLastError();
 }

@@ -150,6 +150,7 @@ static __global__ __launch_bounds__(faces_shape<REAL>::THREADS, 1) void steps_fa
     __shared__ arch_arrivals emptied[S::STAGES];
     __shared__ arch_arrivals met;
     __shared__ bool is_last;
+    arch_let_next_begin();
     REAL *const shared = reinterpret_cast<REAL *>(memory);
     cell_heat<REAL> *const heat = reinterpret_cast<cell_heat<REAL> *>(shared + S::AT_HEAT);
     if (threadIdx.x == 0) {
@@ -279,13 +280,23 @@ static hipError_t maps_of(const struct step_args *args, const grid_view<REAL> &v
                                     S::CLASS_PITCH, S::TY);
 }
 
+/* Of `all` multiprocessors those for the next launch, whose cells take `weight` times as long:
+ * found by trying (docs/records/hip.md). */
+static int share_beside(const struct hip_step *step, int all)
+{
+    const int64_t weight = step->args->layout.precision == PRECISION_FLOAT64 ? 7 : 13;
+    const int64_t beside = weight * step->beside;
+    return (int)(all * beside / (beside + box_cells(step->boxes)));
+}
+
 template <typename REAL> static hipError_t launch(struct hip_step *step)
 {
     typedef faces_shape<REAL> S;
     const struct step_args *args = step->args;
-    static int processors = 0;
+    static int all = 0;
     hipError_t error =
-        hip_prepare(reinterpret_cast<const void *>(steps_faces<REAL>), S::BYTES, &processors);
+        hip_prepare(reinterpret_cast<const void *>(steps_faces<REAL>), S::BYTES, &all);
+    const int processors = all - share_beside(step, all);
     if (error != hipSuccess) {
         return error;
     }
@@ -300,8 +311,9 @@ template <typename REAL> static hipError_t launch(struct hip_step *step)
     faces_columns columns = {(int)(t.count[0] * t.count[1]),
                              (int)(t.count[0] * t.count[1] * t.count[2]),
                              ((int)t.step[2] + 2 * T + 1) & ~1, step->d_scratch->pace};
-    const int nblocks = columns.items < processors ? columns.items : processors;
-    if ((columns.items + nblocks - 1) / nblocks * columns.groups > HIP_PACE_COUNTERS) {
+    const int rounds = (columns.items + processors - 1) / processors;
+    const int nblocks = (columns.items + rounds - 1) / rounds; /* fewer would need one more */
+    if (rounds * columns.groups > HIP_PACE_COUNTERS) {
         columns.groups = 0;
     }
     step->summed = true; /* no cell is at a closed face */
