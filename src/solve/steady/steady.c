@@ -356,8 +356,12 @@ void steady_judge(struct steady *steady, double change, double residual, bool is
     steady->newton.cycles++;
     steady->newton.moved += change;
     if (is_told) {
-        log_info("cycle %" PRId64 ": temperatures change by at most %.3g K, estimated error %.3g K",
-                 steady->count, change, record->error);
+        char error[48] = "no estimate of the error yet"; /* which takes changes that shrink */
+        if (isfinite(record->error)) {
+            (void)snprintf(error, sizeof error, "estimated error %.3g K", record->error);
+        }
+        log_info("cycle %" PRId64 ": temperatures change by at most %.3g K, %s", steady->count,
+                 change, error);
     }
 }
 
