@@ -16,7 +16,6 @@ from pathlib import Path
 # Resin fills the grid beside layers that are smaller than others: with air multigrid needs twice as
 # many cycles. With 0.2 or 4 W/(m K) temperatures of the ev6 differ by at most 0.003 K.
 FILLER = ((1.0,) * 3, 1.8e6)
-KEYWORDS = ("material", "top", "bottom", "dimensions", "layer", "die", "stack", "solver", "output")
 
 
 class Refused(Exception):
@@ -62,12 +61,16 @@ def number(word, where, least=None):
     return value
 
 
-def rows_of(path):
-    """(file:line, words) of lines that are not empty; # begins a comment."""
+def text_of(path):
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        return Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise Refused(f"{path}: {error}") from None
+
+
+def rows_of(path):
+    """(file:line, words) of lines that are not empty; # begins a comment."""
+    lines = text_of(path).splitlines()
     rows = [(f"{path}:{n}", line.split("#")[0].split()) for n, line in enumerate(lines, 1)]
     return [row for row in rows if row[1]]
 
@@ -110,9 +113,11 @@ def read_floorplan(path):
 
 def read_trace(path, layers):
     (where, names), *rows = rows_of(path) or [(f"{path}:1", [])]
-    blocks = {block.name: block for layer in layers if layer.heated for block in layer.blocks}
-    for name in set(names) ^ set(blocks):
-        raise Refused(f"{where}: {name} is in the trace or in the floorplan, but not in both")
+    heated = [block for layer in layers if layer.heated for block in layer.blocks]
+    blocks = {block.name: block for block in heated}
+    for name in [*names, *blocks]:
+        if names.count(name) != 1 or [block.name for block in heated].count(name) != 1:
+            raise Refused(f"{where}: give {name} once here, and once in the floorplans")
     for at, words in rows:
         if len(words) != len(names):
             raise Refused(f"{at}: {len(words)} numbers for {len(names)} blocks")
@@ -161,9 +166,8 @@ def read_hotspot(files, arguments):
     for needed in (".config", ".ptrace"):
         if needed not in files:
             raise Refused(f"give the {needed} file of HotSpot, too")
-    config = {}
-    for where, words in rows_of(files[".config"]):
-        config[words[0].lstrip("-")] = (where, words[-1])
+    config = {words[0].lstrip("-"): (where, words[-1])
+              for where, words in rows_of(files[".config"])}
 
     def value(key, least=1e-12):
         if key not in config:
@@ -219,12 +223,8 @@ def read_hotspot(files, arguments):
 
 def statements(path):
     """[(file:line, header words, [(file:line, words)])]; `//` and `/* */` are comments."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Refused(f"{path}: {error}") from None
-    text = re.sub(r"/\*.*?\*/", lambda match: re.sub(r"[^\n]", " ", match.group()), text,
-                  flags=re.S)
+    text = re.sub(r"/\*.*?\*/", lambda match: re.sub(r"[^\n]", " ", match.group()),
+                  text_of(path), flags=re.S)
     text = re.sub(r"//.*", "", text)
     found, end = [], 0
     for match in re.finditer(r"([^;:]*)([;:])", text):
@@ -262,7 +262,9 @@ def read_ice_floorplan(path, materials, slots):
                 if key == "position":
                     corner = sizes
                     continue
-                x, y, dx, dy = sizes if key == "rectangle" else [*(corner or (0, 0)), *sizes]
+                if key == "dimension" and corner is None or 0 in sizes[-2:]:
+                    raise Refused(f"{at}: {block.name} has no area, or no position before it")
+                x, y, dx, dy = sizes if key == "rectangle" else [*corner, *sizes]
                 block.boxes.append((x, y, x + dx, y + dy))
             elif key == "power" and rest[:1] == ["values"]:
                 block.power = [number(word, at) for word in rest[1:]]
@@ -277,12 +279,13 @@ def read_ice_floorplan(path, materials, slots):
                           f"blocks before it {slots}")
         slots = len(block.power)
         blocks.append(block)
+    if not blocks:
+        raise Refused(f"{path}:1: no block")
     return blocks, slots
 
 
 def read_ice(path, arguments):
-    um = 1e-6
-    materials, single, dies, faces, order = {}, {}, {}, {}, []
+    materials, single, dies, faces, order, um = {}, {}, {}, {}, [], 1e-6
     sizes, times, start, slots = {}, {}, 300.0, None
     for where, header, lines in statements(path):
         kind, name = header[0] if header else "", header[-1] if header else ""
@@ -314,8 +317,10 @@ def read_ice(path, arguments):
                                        words[0] == "source"))
             elif kind == "solver":
                 for key, values in found.items():
-                    if key == "transient step slot":
+                    if key == "transient step slot" and values[1] > 0:
                         times["slot"] = values[1]
+                    elif key.startswith("transient"):
+                        raise Refused(f"{where}: transient needs a step and a slot above 0")
                     start = values[0] if key == "initial temperature" else start
             elif kind == "stack":
                 order = lines
@@ -346,13 +351,10 @@ def read_ice(path, arguments):
             layers.insert(0, layer)
     if not faces:
         raise Refused(f"{path}: no heat sink")
-    cells = [max(1, round(length / cell)) for length, cell in zip(chip, sizes["cell"])]
-    if arguments.cells:
-        cells = [arguments.cells, max(1, round(arguments.cells * chip[1] / chip[0]))]
-    if "slot" not in times:   # 3D-ICE takes the first value
-        for layer in layers:
-            for block in layer.blocks:
-                block.power = block.power[:1]
+    cells = ([arguments.cells, max(1, round(arguments.cells * chip[1] / chip[0]))]
+             if arguments.cells else [max(1, round(a / b)) for a, b in zip(chip, sizes["cell"])])
+    for block in (block for layer in layers for block in layer.blocks if "slot" not in times):
+        block.power = block.power[:1]   # as 3D-ICE
     return Stack(layers, faces, chip, tuple(cells), start, times.get("slot", 0))
 
 
@@ -369,10 +371,8 @@ def words_of(values):
 def segments(chip, widths, cells):
     """The lower end, and segments of equal cells: those of the chip, and larger ones around it."""
     sides = sorted({round((width - chip) / 2, 12) for width in widths} | {0.0})
-    around = []
-    for n, (inner, outer) in enumerate(zip(sides, sides[1:])):
-        wanted = 3.0**(n + 1) * chip / cells
-        around.append((outer - inner, max(1, round((outer - inner) / wanted))))
+    around = [(outer - inner, max(1, round((outer - inner) / (3.0**(n + 1) * chip / cells))))
+              for n, (inner, outer) in enumerate(zip(sides, sides[1:]))]
     at, rows = -sides[-1], []
     for length, count in [*reversed(around), (chip, cells), *around]:
         at += length
@@ -398,12 +398,10 @@ def configuration(stack, arguments, files):
     names, target = {}, Path(arguments.output)
 
     def name_of(material, wish):
-        if material not in names:
-            wish = re.sub(r"\W", "_", wish)
-            while wish in names.values():
-                wish += "_"
-            names[material] = wish
-        return names[material]
+        wish = re.sub(r"\W", "_", wish)
+        while wish in names.values():
+            wish += "_"
+        return names.setdefault(material, wish)
 
     per_layer = arguments.layer_cells or (1 if ".stk" in files else 4)
     x, y = (segments(stack.chip[n], [layer.size[n] for layer in stack.layers], stack.cells[n])
@@ -427,7 +425,7 @@ def configuration(stack, arguments, files):
             if not layer.heated:
                 continue
             areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in block.boxes]
-            power, factor = table(block, stack, target.with_name(f"{target.stem}_power"))
+            power, factor = table(block, stack, arguments.powers)
             label = re.sub(r"[^\w-]", "_", block.name)
             sources += [f"box: {{{box_words(box, at, heated_to)}, name: {label}, "
                         f"power: {digits(power * area / sum(areas))}{factor}}}"
@@ -477,8 +475,7 @@ def main():
         for path in arguments.files:
             ending = Path(path).suffix
             if ending not in (".stk", ".flp", ".ptrace", ".config", ".lcf", ".materials"):
-                raise Refused(f"{path}: valid endings: .stk, .flp, .ptrace, .config, .lcf, "
-                              ".materials")
+                raise Refused(f"{path}: valid endings: .stk .flp .ptrace .config .lcf .materials")
             if ending in files:
                 raise Refused(f"{path}: {files[ending]} has the same ending")
             files[ending] = path
@@ -486,12 +483,15 @@ def main():
             raise Refused(f"{arguments.output} exists already; give another --output")
         stack = (read_ice(files[".stk"], arguments) if ".stk" in files else
                  read_hotspot(files, arguments))
-        Path(arguments.output).write_text(configuration(stack, arguments, files), "utf-8")
+        target = Path(arguments.output)
+        arguments.powers = target.with_name(f"{target.stem}_power")
+        if stack.interval and arguments.powers.exists():
+            raise Refused(f"{arguments.powers} exists already; give another --output")
+        target.write_text(configuration(stack, arguments, files), "utf-8")
     except (Refused, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    for note in stack.notes:
-        print(f"note: {note}")
+    print("".join(f"note: {note}\n" for note in stack.notes), end="")
     print(f"wrote {arguments.output}; next: isotherm run {arguments.output}", flush=True)
     return subprocess.run([arguments.program, "check", arguments.output], check=False).returncode
 

@@ -60,8 +60,10 @@ class Import(Case):
             self.write(text, name.replace("_", ".", 1))
 
     def convert(self, *words, code=0):
-        for path in self.folder.glob("imported.yaml"):
+        for path in [*self.folder.glob("imported.yaml"), *self.folder.glob("imported_power/*")]:
             path.unlink()
+        if (self.folder / "imported_power").exists():
+            (self.folder / "imported_power").rmdir()
         result = self.isotherm("import", *words)
         self.assert_code(result, code)
         return result
@@ -129,6 +131,9 @@ class Import(Case):
                 ("chip_flp", " 0 1.7e6", " 1.7e6", "chip.flp:2: 6 words; 5 or 7"),
                 ("chip_flp", "left", "up", "p.ptrace:1: "),
                 ("p_ptrace", "1 2", "1", "p.ptrace:2: 1 numbers for 2 blocks"),
+                ("p_ptrace", "left right\n1", "left right left\n1 2",
+                 "p.ptrace:1: give left once here"),
+                ("chip_flp", "right", "left", "left once here, and once in the floorplans"),
                 ("hot_config", "-t_sink", "-sink", "hot.config: -t_sink is missing"),
                 ("hot_config", "secondary 0", "secondary 1", "hot.config:20: the secondary heat"),
                 ("hot_config", "sink 0.02", "sink 0.001", "the sink is smaller than"),
@@ -145,10 +150,23 @@ class Import(Case):
                 ("die two upper", "channel two ; die t upper", "case.stk:15: 'channel two'"),
                 ("source 2 silicon", "source 2 copper", "case.stk:10: die lower: 'copper'"),
                 ("die one", "die one", "a has 2 power values"),
-                ("48 silicon", "x silicon", "case.stk:11: 'x' is not a number")):
+                ("48 silicon", "x silicon", "case.stk:11: 'x' is not a number"),
+                ("steady", "transient step 1", "transient needs a step and a slot above 0"),
+                ("steady", "transient step 1, slot 0", "and a slot above 0")):
             self.put(case_stk=stack.replace(old, new, 1))
             self.assert_says(self.convert("case.stk", code=2), message.replace(
                 "a has 2", "b has 1"))
+        for text, message in (
+                ("b: position 0, 0 ; dimension 0, 9 ; power values 1 ;", "flp:1: b has no area"),
+                ("b: dimension 9, 9 ; power values 1 ;", "or no position before it"),
+                ("", "all.flp:1: no block")):
+            self.put(all_flp=text, case_stk=stack.replace("four.flp", "all.flp"))
+            self.assert_says(self.convert("case.stk", code=2), message)
+        (self.folder / "imported_power").mkdir()
+        self.put(**good)
+        result = self.isotherm("import", "chip.flp", "p.ptrace", "hot.config", "--transient")
+        self.assert_says(result, "imported_power exists already")
+        self.assertFalse((self.folder / "imported.yaml").exists())
         self.put(imported_yaml="")
         result = self.isotherm("import", "case.stk")
         self.assert_says(result, "imported.yaml exists already")
