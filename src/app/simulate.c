@@ -105,6 +105,9 @@ static enum status open_all(struct simulation *s, const struct simulate_options 
         print_header(solver);
     }
     settings_warn(solver->problem.settings, solver->problem.timeline.end, false);
+    if (!solver->problem.time.by_tolerance && solver->problem.time.scheme != SCHEME_STEADY) {
+        sources_warn(&solver->problem.sources, solver->problem.timeline.dt);
+    }
     TRY(tuning_of_stepper(&solver->stepper));
     TRY(tuning_of_passes(&solver->stepper));
     TRY(derive_open(&solver->stepper));

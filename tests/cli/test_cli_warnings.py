@@ -47,6 +47,18 @@ class Warnings(Case):
         self.check(rod(output={"history": {"times": [1, 12]}}),
                    "the times of output.history go to 12 s, beyond the 10 s of the run")
 
+    def test_spots_shorter_than_a_step(self):
+        rows = "Mode X Y Z Power Param\n1 0.03 0 0 9 {0}\n1 0.06 0 0 0 1\n1 0.06 0 0 9 {0}\n"
+        beam = {"gaussian": {"radius": 0.02, "path": "spots.txt"}}
+        for seconds, said in ((0.02, ("sources[0].gaussian.path: its power is on for 0.02 s at a "
+                                      "time and steps of 0.1 s take it at their middle", "0.004")),
+                              (0.3, ())):
+            (self.folder / "spots.txt").write_text(rows.format(seconds))
+            self.check(rod(sources=[beam], time={"end": 2.0, "dt": 0.1},
+                           output={"directory": f"out_{seconds}"}), *said, command="run")
+            report = Run(None, self.folder / f"out_{seconds}").report
+            self.assertEqual(report["source_heat_J"] > 0, not said)
+
     def test_usual_values_are_not_mentioned(self):
         self.check(rod())
         one = rod(material={"conductivity": 1, "density": 1, "heat_capacity": 1},

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/sorted.h"
 #include "base/text/rows.h"
 
@@ -354,4 +355,33 @@ bool path_at(const struct path *path, double t, struct path_row *row, int *segme
         row->at[axis] = a->at[axis] + share * (b->at[axis] - a->at[axis]);
     }
     return true;
+}
+
+/* The shortest time for which a path has power without a break, s; INFINITY: none. */
+static double shortest_heat(const struct path *path)
+{
+    double shortest = INFINITY, on = 0;
+    for (int n = 0; n + 1 < path->count; n++) {
+        const struct path_row *row = &path->rows[n];
+        const bool heats = row[0].power != 0 || row[1].power != 0;
+        on = heats ? on + row[1].t - row[0].t : on;
+        if ((!heats || n + 2 == path->count) && on > 0) {
+            shortest = fmin(shortest, on);
+            on = 0;
+        }
+    }
+    return shortest;
+}
+
+void sources_warn(const struct sources *sources, double dt)
+{
+    char key[KEY_BYTES];
+    for (int s = 0; s < sources->count; s++) {
+        const double on = shortest_heat(&sources->source[s].path);
+        if (on < dt) {
+            log_warn("%s: its power is on for %.3g s at a time and steps of %.3g s take it at "
+                     "their middle, so heat may be missing; give time.dt: %.2g",
+                     key_of(sources, s, "path", key), on, dt, on / 5);
+        }
+    }
 }

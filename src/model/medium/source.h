@@ -55,6 +55,9 @@ enum status source_number(const struct sources *sources, int s, const char *memb
                           const struct number_setting *number, struct expression *expression,
                           double t, double *value);
 
+/* To the log: paths with power for less than a step of dt s. */
+void sources_warn(const struct sources *sources, double dt);
+
 /* Whether the density of any depends on temperature. */
 bool sources_depend(const struct sources *sources);
 
