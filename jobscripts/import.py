@@ -394,7 +394,7 @@ def table(block, stack, folder):
     return 1, f", factor: {{file: {folder.name}/{path.name}, between: steps}}"
 
 
-def configuration(stack, arguments, files):
+def configuration(stack, arguments, files, powers):
     names, target = {}, Path(arguments.output)
 
     def name_of(material, wish):
@@ -425,7 +425,7 @@ def configuration(stack, arguments, files):
             if not layer.heated:
                 continue
             areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in block.boxes]
-            power, factor = table(block, stack, arguments.powers)
+            power, factor = table(block, stack, powers)
             label = re.sub(r"[^\w-]", "_", block.name)
             sources += [f"box: {{{box_words(box, at, heated_to)}, name: {label}, "
                         f"power: {digits(power * area / sum(areas))}{factor}}}"
@@ -479,15 +479,15 @@ def main():
             if ending in files:
                 raise Refused(f"{path}: {files[ending]} has the same ending")
             files[ending] = path
-        if Path(arguments.output).exists():
-            raise Refused(f"{arguments.output} exists already; give another --output")
+        target = Path(arguments.output)
+        if target.exists():
+            raise Refused(f"{target} exists already; give another --output")
         stack = (read_ice(files[".stk"], arguments) if ".stk" in files else
                  read_hotspot(files, arguments))
-        target = Path(arguments.output)
-        arguments.powers = target.with_name(f"{target.stem}_power")
-        if stack.interval and arguments.powers.exists():
-            raise Refused(f"{arguments.powers} exists already; give another --output")
-        target.write_text(configuration(stack, arguments, files), "utf-8")
+        powers = target.with_name(f"{target.stem}_power")
+        if stack.interval and powers.exists():
+            raise Refused(f"{powers} exists already; give another --output")
+        target.write_text(configuration(stack, arguments, files, powers), "utf-8")
     except (Refused, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

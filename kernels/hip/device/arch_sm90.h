@@ -24,8 +24,8 @@ static __device__ __forceinline__ void arch_let_next_begin(void)
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-/* Until the kernel before one of arch_launch_early has ended. Some block has to call, else that
- * kernel may outlast this one, and what waits for this one does not wait for it. */
+/* Wait until the kernel before one of arch_launch_early has ended. Some block has to call, else
+ * that kernel may outlast this one, and a kernel that waits for this one does not wait for it. */
 static __device__ __forceinline__ void arch_wait_for_last(void)
 {
     asm volatile("griddepcontrol.wait;" ::: "memory");

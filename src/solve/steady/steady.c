@@ -356,7 +356,7 @@ void steady_judge(struct steady *steady, double change, double residual, bool is
     steady->newton.cycles++;
     steady->newton.moved += change;
     if (is_told) {
-        char error[48] = "no estimate of the error yet"; /* which takes changes that shrink */
+        char error[48] = "no estimate of the error yet"; /* it needs changes that shrink */
         if (isfinite(record->error)) {
             (void)snprintf(error, sizeof error, "estimated error %.3g K", record->error);
         }

@@ -280,8 +280,8 @@ static hipError_t maps_of(const struct step_args *args, const grid_view<REAL> &v
                                     S::CLASS_PITCH, S::TY);
 }
 
-/* Of `all` multiprocessors those for the next launch, whose cells take `weight` times as long:
- * found by trying (docs/records/hip.md). */
+/* The number of `all` multiprocessors that this launch leaves to the next one, whose cells take
+ * `weight` times as long: the best of those tried (docs/records/hip.md). */
 static int share_beside(const struct hip_step *step, int all)
 {
     const int64_t weight = step->args->layout.precision == PRECISION_FLOAT64 ? 7 : 13;
